@@ -2,7 +2,7 @@
 // exactly, and the program is otherwise unchanged. At the end it prints to stderr how many
 // invocations of vertex and of fragment shaders there were. It shows a lower bound of what counting
 // costs: nothing reads the counts before the end, and nothing takes times. With COUNT_BY_HAND=read
-// the counts of each frame are read after three more frames, without waiting for anything, and
+// the counts of each frame are read after three more frames, which rarely has to wait, and
 // written to the file COUNTS_FILE; with COUNT_BY_HAND=times also the device's time at the begin and
 // the end of each frame.
 //

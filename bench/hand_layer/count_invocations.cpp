@@ -51,7 +51,7 @@ class Counting {
       distance = distance_of_draw(code);
     }
     uint32_t value = editor_.constant_u64(1);
-    uint32_t never = distance;  // a number that is never odd, which the compiler cannot know
+    uint32_t never = distance;  // a number below 2^32 - 1, as the compiler cannot know
     if (options_.sums) {
       const uint32_t scope = editor_.constant_u32(word(spv::Scope::Subgroup));
       const uint32_t sum =

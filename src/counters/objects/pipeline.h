@@ -60,7 +60,8 @@ struct Pipeline {
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
   // The variant that counts for queries alone.
   Variant choose_for_queries() const {
-    const bool numbered = instrumented || many_records.load(std::memory_order_relaxed);
+    const bool numbered =
+        instrumented || (many_records.load(std::memory_order_relaxed) && has(Variant::Blocks));
     return choose(numbered ? Variant::Blocks : Variant::Unnumbered);
   }
   // Makes the variant on a thread of the layer. Does nothing where another thread makes it. After a

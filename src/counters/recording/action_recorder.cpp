@@ -229,7 +229,7 @@ bool ActionRecorder::push_pointer(VkPipelineBindPoint point, Bound& bound,
 
 // The next draw binds the variant with packed draw indices where that pays.
 void ActionRecorder::note_move(Bound& bound) {
-  if (bound.variant != Variant::Unnumbered || ++bound.moves < kManyMoves) return;
+  if (bound.variant != Variant::Unnumbered || ++bound.moves % kManyMoves != 0) return;
   if (bound.actions / bound.moves > kFewDraws) return;
   bound.pipeline->many_records.store(true, std::memory_order_relaxed);
   state_.status.set(Status::kDirtyPipelines);

@@ -33,9 +33,11 @@ void TransformFeedback::begin(const Counters& counters) {
 }
 
 void TransformFeedback::count(const Counters& counters) {
-  const Pipeline* pipeline = state_.bound.resolve(state_.bound.graphics());
+  BoundState::Bound& bound = state_.bound.graphics();
+  const Pipeline* pipeline = state_.bound.resolve(bound);
   probe::QueryFeedback description;
-  const Variant variant = pipeline ? pipeline->choose_for_queries() : Variant::Plain;
+  Variant variant = bound.variant;
+  if (pipeline && !counts_blocks(variant)) variant = pipeline->choose_for_queries();
   if (counts_blocks(variant)) {
     description = describe_feedback(*pipeline->programs[static_cast<size_t>(variant)],
                                     state_.bound.draw_facts(), sizes_);

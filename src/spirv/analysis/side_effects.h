@@ -5,8 +5,8 @@
 
 namespace tally::spirv {
 
-// Whether it may write to memory that is not private to the invocation, or order such writes.
-// Discards are none. The answer is conservative: true for instructions that are not known.
+// Whether it may write to memory that is not private to the invocation, or lock it. Discards and
+// barriers are none. The answer is conservative: true for instructions that are not known.
 bool has_side_effect(const Module& module, const Instruction& instruction);
 
 }  // namespace tally::spirv

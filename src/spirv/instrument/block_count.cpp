@@ -191,16 +191,60 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
 
 bool is_demotion(const Exit& exit) { return exit.kind == Exit::Kind::Demote; }
 
-ExitPlaces find_exit_places(const Module& module, const SegmentGraph& graph,
+// A loop construct consists of the blocks between its header and its merge block. From the header,
+// only exits of the function are reached without the merge block, apart from the loop itself.
+bool is_in_loop(const Cfg& cfg, uint32_t instruction) {
+  for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
+    if (cfg.blocks()[header].merge != MergeKind::Loop) continue;
+    std::vector<bool> seen(cfg.blocks().size());
+    std::vector<uint32_t> work{header};
+    seen[header] = true;
+    while (!work.empty()) {
+      const CfgBlock& block = cfg.blocks()[work.back()];
+      if (instruction >= block.begin && instruction < block.end) return true;
+      const uint32_t from = work.back();
+      work.pop_back();
+      for (const uint32_t next : cfg.successors(from)) {
+        if (next == cfg.blocks()[header].merge_block || seen[next]) continue;
+        seen[next] = true;
+        work.push_back(next);
+      }
+    }
+  }
+  return false;
+}
+
+// Whether the only exit is in a loop of its function.
+bool only_exit_is_in_loop(const AnalyzedModule& analyzed, std::span<const Exit> exits) {
+  if (exits.size() != 1) return false;
+  const auto& functions = analyzed.module().functions();
+  for (uint32_t f = 0; f < functions.size(); ++f) {
+    if (exits[0].instruction < functions[f].begin || exits[0].instruction >= functions[f].end) {
+      continue;
+    }
+    const Result<Cfg>& cfg = analyzed.cfg(f);
+    return !cfg || is_in_loop(*cfg, exits[0].instruction);
+  }
+  return true;
+}
+
+ExitPlaces find_exit_places(const AnalyzedModule& analyzed, const SegmentGraph& graph,
                             const BlockCountOptions& options, bool demotes_late) {
+  const Module& module = analyzed.module();
   ExitPlaces places{graph.exits};
   if (demotes_late) {
     std::ranges::copy_if(places.exits, std::back_inserter(places.late), is_demotion);
     std::erase_if(places.exits, is_demotion);
   }
   const auto returns = [&](const Exit& exit) { return is_return(module, exit); };
-  places.wraps = wants_single_exit(options) && std::ranges::count_if(places.exits, returns) > 1;
-  if (places.wraps) std::erase_if(places.exits, returns);
+  places.in_loop =
+      options.driver.prefers_small_code && only_exit_is_in_loop(analyzed, places.exits);
+  const auto count = std::ranges::count_if(places.exits, returns);
+  places.wraps = wants_single_exit(options) && (count > 1 || (count == 1 && places.in_loop));
+  if (places.wraps) {
+    places.in_loop = false;
+    std::erase_if(places.exits, returns);
+  }
   return places;
 }
 
@@ -352,7 +396,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
                       options.count_blocks && options.int64 && options.int64_atomics,
                       uses_vulkan_memory_model(module),
                       !demotes_late && std::ranges::any_of(graph->exits, is_demotion),
-                      find_exit_places(module, *graph, options, demotes_late)};
+                      find_exit_places(analyzed, *graph, options, demotes_late)};
   prepare_module(context, *memory_model);
   Builtins builtins(context);
   HelperMask helper_mask(context, builtins);

@@ -20,6 +20,7 @@ constexpr uint32_t word(Enum value) {
 struct ExitPlaces {
   std::vector<Exit> exits;
   bool wraps = false;
+  bool in_loop = false;    // the only one is in a loop: lanes may leave in different iterations
   std::vector<Exit> late;  // demotions that wait until then (late_demotions.h)
 
   // Whether all invocations end at one place.

@@ -27,8 +27,8 @@ struct DriverWorkarounds {
   // as short as possible (small_flush.h), and stands where invocations end, if that is one place.
   // The module loses the application's names. The driver executes the stages before rasterization
   // on one thread, so these need no shards; subgroups have at most 8 lanes, of which the first are
-  // invocations where the workgroup does not fill them; lanes that end at one place end together;
-  // and helper invocations take part in no subgroup operation (llvmpipe).
+  // invocations where the workgroup does not fill them; lanes that end at one place outside of
+  // loops end together; and helper invocations take part in no subgroup operation (llvmpipe).
   bool prefers_small_code = false;
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not

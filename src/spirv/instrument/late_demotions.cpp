@@ -20,9 +20,16 @@ bool is_subgroup_operation(Op opcode) {
 }
 
 bool allows(const Module& module, const Instruction& instruction) {
-  const Op opcode = instruction.opcode();
-  return opcode != Op::OpIsHelperInvocationEXT && opcode != Op::OpLoopMerge &&
-         !is_subgroup_operation(opcode) && !has_side_effect(module, instruction);
+  switch (instruction.opcode()) {
+    case Op::OpIsHelperInvocationEXT:
+    case Op::OpLoopMerge:
+    case Op::OpUnreachable:  // a compiler may drop what leads there
+      return false;
+    case Op::OpExtInst:  // not debugPrintfEXT
+      return module.ext_inst_set(instruction.operand(0)) != ExtInstSet::NonSemantic;
+    default:
+      return !is_subgroup_operation(instruction.opcode()) && !has_side_effect(module, instruction);
+  }
 }
 
 bool has_builtin(const Module& module, const EntryPoint& entry, StorageClass storage,
@@ -46,6 +53,8 @@ bool LateDemotions::are_possible(const AnalyzedModule& analyzed, const EntryPoin
       std::ranges::none_of(graph.exits, is_return)) {
     return false;
   }
+  // Helper invocations may leave out loads. Pointers of the others have to be valid.
+  if (module.has_capability(spv::Capability::PhysicalStorageBufferAddresses)) return false;
   if (has_builtin(module, entry, StorageClass::Input, spv::BuiltIn::HelperInvocation) ||
       has_builtin(module, entry, StorageClass::Output, spv::BuiltIn::SampleMask)) {
     return false;

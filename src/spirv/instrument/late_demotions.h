@@ -6,8 +6,8 @@
 // demoted. It goes on as it would as a helper, counts nothing more, and is demoted after all lanes
 // have written their counts together.
 //
-// That makes no difference if the shader has no side effects, no subgroup operations, and does not
-// ask whether it is a helper.
+// That makes no difference if the shader has no side effects, no subgroup operations, no pointers
+// to physical memory, and does not ask whether it is a helper.
 #pragma once
 
 #include "spirv/instrument/context.h"

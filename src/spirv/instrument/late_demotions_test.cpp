@@ -17,13 +17,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 struct Shader {
-  std::string interface, decorations, globals;
+  std::string capabilities, interface, decorations, globals;
   std::string before;  // code before the demotion
   std::string after;   // ... and behind the branch with the demotion
 
   std::string text() const {
     return "OpCapability Shader\nOpCapability DemoteToHelperInvocation\n"
-           "OpCapability GroupNonUniformVote\n"
+           "OpCapability GroupNonUniformVote\n" +
+           capabilities +
            "OpExtension \"SPV_EXT_demote_to_helper_invocation\"\nOpMemoryModel Logical GLSL450\n"
            "OpEntryPoint Fragment %main \"main\"" +
            interface + "\nOpExecutionMode %main OriginUpperLeft\n" + decorations + kTypes +
@@ -94,6 +95,17 @@ TEST(LateDemotions, demotions_stay_where_the_shader_could_tell) {
                    "%buffer = OpVariable %pointer StorageBuffer\n";
   writes.after = "%at = OpAccessChain %member %buffer %zero\nOpStore %at %zero\n";
   expect_early(writes);
+}
+
+TEST(LateDemotions, demotions_stay_where_only_helpers_may_go_on) {
+  Shader points;
+  points.capabilities = "OpCapability PhysicalStorageBufferAddresses\n";
+  expect_early(points);
+  Shader ends;
+  ends.after =
+      "OpSelectionMerge %back None\nOpBranchConditional %true %back %never\n"
+      "%never = OpLabel\nOpUnreachable\n%back = OpLabel\n";
+  expect_early(ends);
 }
 
 TEST(LateDemotions, demotions_stay_where_code_after_them_takes_long) {

@@ -24,7 +24,6 @@ std::optional<uint32_t> workgroup_size(const Module& module) {
 
 // The number of invocations in a row of the workgroup; 0 if it is not known.
 uint32_t workgroup_width(const Module& module, const EntryPoint& entry) {
-  if (module.decorates_in_groups()) return 0;
   if (const auto constant = workgroup_size(module)) {
     const auto size = module.definition(*constant);
     if (!size || size->opcode() != Op::OpConstantComposite || size->operand_count() == 0) return 0;
@@ -125,7 +124,8 @@ class SmallFlush {
   // Whether the lanes that end here are all that began, the lowest of them lane 0.
   bool keeps_all_lanes() const {
     const StageTraits& stage = tools_.context.stage;
-    return tools_.context.flushes_in_place() && !stage.has_helpers && !stage.repacks;
+    return tools_.context.flushes_in_place() && !tools_.context.places.in_loop &&
+           !stage.has_helpers && !stage.repacks;
   }
 
   // Whether the lane is the lowest active one.
@@ -217,7 +217,7 @@ class SmallFlush {
   ShardAddress shard_{};
   uint32_t is_set_ = 0;      // whether the draw counts
   uint32_t counters_ = 0;    // a pointer
-  uint32_t last_small_ = 0;  // the last counter of counts of at most 1
+  uint32_t last_small_ = 0;  // the last counter that the sums include
 };
 
 }  // namespace

@@ -20,10 +20,11 @@
 
 namespace tally::spirv {
 
-// At most four: their sums are the bytes of a word. llvmpipe has at most 16 lanes and 4 samples.
+// At most four: their sums are the bytes of a word. llvmpipe has at most 4 samples.
 inline constexpr size_t kFewCounters = 4;
 
-// The bit of counts of at most 1 in a word whose bytes the sums become. An invocation's word begins
+// The first bit of a count of at most 1, or of a fragment's samples, in a word whose bytes the sums
+// become. An invocation's word begins
 // with the bits of EveryInvocation.
 constexpr uint32_t small_bit(size_t counter) { return static_cast<uint32_t>(8 * counter); }
 

@@ -41,6 +41,27 @@ class QueryPerDraw : public QueryTypes {
     });
   }
 
+  // Runs the check while the pipelines find records without packed draw indices, and again after
+  // many queries around single draws.
+  template <typename Check>
+  void check_both_ways(std::initializer_list<const Pipeline*> pipelines, Check&& check) {
+    check();
+    constexpr uint32_t kMany = 40;
+    const Queries many(context(), VK_QUERY_TYPE_OCCLUSION, kMany);
+    for (const Pipeline* pipeline : pipelines) {
+      run_in_pass(many, [&](VkCommandBuffer commands) {
+        vkCmdBindPipeline(commands, kGraphics, *pipeline);
+        for (uint32_t i = 0; i < kMany; ++i) {
+          many.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+          draw_pixels(commands, i, 1);
+          many.end(commands, i);
+        }
+      });
+    }
+    SCOPED_TRACE("with packed draw indices");
+    check();
+  }
+
   Pipeline pipeline_;
   std::optional<RenderTarget> target_;
 };
@@ -73,15 +94,17 @@ TEST_F(QueryPerDraw, goes_on_behind_draws_whose_index_cannot_be_packed) {
       },
       [&](VkCommandBuffer commands) { vkCmdDrawIndirect(commands, arguments, 0, 1, 0); },
       [](VkCommandBuffer commands) { draw_pixels(commands, kPixels - 1, 2); }};
-  run_in_pass(samples, [&](VkCommandBuffer commands) {
-    for (uint32_t i = 0; i < draws.size(); ++i) {
-      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
-      draws[i](commands);
-      samples.end(commands, i);
-    }
-  });
   const uint64_t expected[] = {2, 0, 3, 5, 1};
-  for (uint32_t i = 0; i < draws.size(); ++i) EXPECT_EQ(samples.read(i)[0], expected[i]) << i;
+  check_both_ways({&pipeline_}, [&] {
+    run_in_pass(samples, [&](VkCommandBuffer commands) {
+      for (uint32_t i = 0; i < draws.size(); ++i) {
+        samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+        draws[i](commands);
+        samples.end(commands, i);
+      }
+    });
+    for (uint32_t i = 0; i < draws.size(); ++i) EXPECT_EQ(samples.read(i)[0], expected[i]) << i;
+  });
 }
 
 TEST_F(QueryPerDraw, counts_for_a_query_around_all_of_them_too) {
@@ -113,28 +136,30 @@ TEST_F(QueryPerDraw, counts_equal_draws_and_those_between_them) {
   const auto bind = [&](VkCommandBuffer commands, const Pipeline& pipeline) {
     vkCmdBindPipeline(commands, kGraphics, pipeline);
   };
-  run_in_pass(samples, [&](VkCommandBuffer commands) {
-    for (const uint32_t query : {0u, 1u}) {
-      const uint32_t times = query + 1;
-      samples.begin(commands, query, VK_QUERY_CONTROL_PRECISE_BIT);
-      for (uint32_t i = 0; i < times; ++i) {
-        draw_pixels(commands, 0, 1);
-        draw_pixels(commands, 1, 1);
-        bind(commands, other);
-        draw_pixels(commands, 2, 1);
-        draw_pixels(commands, 3, 1);
-        draw_pixels(commands, 0x10000, 4);  // outside the target
-        draw_pixels(commands, 4, 1);
-        bind(commands, pipeline_);
-        draw_pixels(commands, 5, 1);
-        draw_pixels(commands, 6, 1);
+  check_both_ways({&pipeline_, &other}, [&] {
+    run_in_pass(samples, [&](VkCommandBuffer commands) {
+      for (const uint32_t query : {0u, 1u}) {
+        const uint32_t times = query + 1;
+        samples.begin(commands, query, VK_QUERY_CONTROL_PRECISE_BIT);
+        for (uint32_t i = 0; i < times; ++i) {
+          draw_pixels(commands, 0, 1);
+          draw_pixels(commands, 1, 1);
+          bind(commands, other);
+          draw_pixels(commands, 2, 1);
+          draw_pixels(commands, 3, 1);
+          draw_pixels(commands, 0x10000, 4);  // outside the target
+          draw_pixels(commands, 4, 1);
+          bind(commands, pipeline_);
+          draw_pixels(commands, 5, 1);
+          draw_pixels(commands, 6, 1);
+        }
+        samples.end(commands, query);
+        draw_pixels(commands, 7, 1);  // in no query
       }
-      samples.end(commands, query);
-      draw_pixels(commands, 7, 1);  // in no query
-    }
+    });
+    EXPECT_EQ(samples.read(0)[0], 7u);
+    EXPECT_EQ(samples.read(1)[0], 14u);
   });
-  EXPECT_EQ(samples.read(0)[0], 7u);
-  EXPECT_EQ(samples.read(1)[0], 14u);
 }
 
 // The pipeline gets packed draw indices while the command buffer is recorded, and has them from the

@@ -15,6 +15,7 @@
 #include "many_early_returns.comp.h"
 #include "memory.frag.h"
 #include "mixed.comp.h"
+#include "return_in_loop.comp.h"
 #include "spirv/ir/module.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
@@ -73,6 +74,16 @@ TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_way
   program.groups[1] = 7;
   const auto counts = expect_all_ways_agree(context, program);
   EXPECT_EQ(counts[0].blocks.executions[0], 32u * 70);
+}
+
+TEST(BlockCountGpu, lanes_that_return_from_a_loop_one_after_the_other_all_count) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(return_in_loop_comp)}};
+  program.values.assign(32 * 32, 0);
+  program.groups[0] = 32;
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_EQ(counts[0].blocks.executions[0], 32u * 32);
 }
 
 // for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis,
