@@ -41,9 +41,15 @@ bool any_mode(const Module& module, const EntryPoint& entry, Condition condition
 }
 
 bool is_read_by_tests(std::optional<uint32_t> builtin) {
-  return builtin == static_cast<uint32_t>(BuiltIn::FragDepth) ||
-         builtin == static_cast<uint32_t>(BuiltIn::SampleMask) ||
-         builtin == static_cast<uint32_t>(BuiltIn::FragStencilRefEXT);
+  if (!builtin) return false;
+  switch (static_cast<BuiltIn>(*builtin)) {
+    case BuiltIn::FragDepth:
+    case BuiltIn::SampleMask:
+    case BuiltIn::FragStencilRefEXT:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool outputs_are_read_by_tests(const Module& module, const EntryPoint& entry) {

@@ -130,7 +130,7 @@ TEST(FragmentCount, tests_stay_early_where_nobody_could_tell) {
 }
 
 TEST(FragmentCount, tests_stay_late_where_the_picture_depends_on_it) {
-  const auto expect_late = [](const std::string& text, BlockCountOptions options) {
+  const auto expect_late = [](const std::string& text, const BlockCountOptions& options) {
     EXPECT_THAT(instrumented(text, options), Not(HasSubstr("EarlyFragmentTests"))) << text;
   };
   expect_late(fragment("OpKill\n"), fragment_options());
