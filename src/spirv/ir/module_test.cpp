@@ -144,6 +144,16 @@ TEST(module, ids_far_beyond_the_words_lead_to_definitions_too) {
               HasSubstr("is defined twice"));
 }
 
+TEST(module, ids_little_beyond_the_words_stay_defined_as_others_are_added) {
+  constexpr uint32_t kIds[] = {18, 10, 11, 3, 4, 5};
+  std::vector<Words> instructions;
+  for (const uint32_t id : kIds) instructions.push_back(instruction(spv::Op::OpTypeVoid, {id}));
+  const Module module = parsed(bare({instructions[0], instructions[1], instructions[2],
+                                     instructions[3], instructions[4], instructions[5]},
+                                    kBoundLimit));
+  for (uint32_t i = 0; i < std::size(kIds); ++i) EXPECT_EQ(module.definition_index(kIds[i]), i);
+}
+
 TEST(module, ids_that_are_not_there_are_no_definitions) {
   const Module module = parsed(assemble_shader(kMain));
   for (const uint32_t id : {0u, module.bound(), 0x3fffffu, ~0u}) {

@@ -113,7 +113,7 @@ uint32_t& ModuleParser::definition_of(uint32_t id) {
   std::vector<uint32_t>& definitions = module_.definitions_;
   if (id >= definitions.size()) {
     const size_t size = std::max<size_t>(id + 1, definitions.size() * 2);
-    definitions.resize(std::min<size_t>(size, module_.bound()), kNone);
+    definitions.resize(std::min<size_t>({size, input_.size(), module_.bound()}), kNone);
   }
   return definitions[id];
 }
