@@ -12,7 +12,8 @@
 // are measured; with --all-frames only a capture of all frames. With --start the whole run of a
 // program that draws one frame is measured, bare and with a capture of it. --egl-off adds a capture
 // of all frames without the profile of EGL. Each --by-hand adds a bare run with environment
-// variables that make the program count by hand.
+// variables that make the program count by hand; it has to write a line "by hand: ..." with counts
+// to stderr.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -48,6 +49,7 @@ struct Options {
 struct Use {
   std::string name;
   std::vector<std::string> prefix;
+  bool by_hand = false;
 };
 
 std::vector<std::string> captured_to(const std::string& file, std::vector<std::string> options) {
@@ -83,7 +85,7 @@ std::vector<Use> uses(const std::string& folder, const Options& options) {
     std::istringstream words(variables);
     std::vector<std::string> prefix = {"env"};
     for (std::string word; words >> word;) prefix.push_back(word);
-    all.push_back({"by hand, " + variables, prefix});
+    all.push_back({"by hand, " + variables, prefix, true});
   }
   return all;
 }
@@ -94,12 +96,24 @@ std::string with_number(std::string word, uint32_t frames) {
   return word;
 }
 
+std::vector<std::string> command_line(const Use& use, const Options& options, uint32_t frames) {
+  std::vector<std::string> words = use.prefix;
+  for (const std::string& word : options.program) words.push_back(with_number(word, frames));
+  return words;
+}
+
+// A program that does not find what counts by hand would pass for one that counts at no cost.
+void require_counts(const Use& use, const Options& options) {
+  const std::string errors = errors_of(command_line(use, options, kShortRun));
+  const size_t line = errors.find("by hand:");
+  const bool counts = line != std::string::npos &&
+                      errors.find_first_of("123456789", line) < errors.find('\n', line);
+  if (!counts) throw std::runtime_error(use.name + ": nothing is counted by hand");
+}
+
 // In nanoseconds: by the clock, and of the processors. Then context switches and page faults.
 Sample run_costs(const Use& use, const Options& options, uint32_t frames) {
-  std::vector<std::string> words = use.prefix;
-  for (const std::string& word : options.program) {
-    words.push_back(with_number(word, frames));
-  }
+  const std::vector<std::string> words = command_line(use, options, frames);
   const Usage before = usage_of_children();
   const double wall = time_of([&] { run_quietly(words); });
   const Usage after = usage_of_children();
@@ -120,6 +134,7 @@ void run(const Options& options) {
   const std::vector<Use> all = uses(folder, options);
   std::vector<Candidate> candidates;
   for (const Use& use : all) {
+    if (use.by_hand) require_counts(use, options);
     candidates.push_back({use.name, [&] {
                             return options.start ? run_costs(use, options, 1)
                                                  : frame_costs(use, options);

@@ -5,7 +5,8 @@
 // It is for programs on lavapipe that use one device and one thread, and asks for no feature that
 // it needs. TALLY_BY_HAND has words: "sums" (one lane adds for its subgroup), "layer" (the code
 // knows only what a layer knows: see count_invocations.h), "off" (with "layer": nothing counts),
-// "times" (the device's time before and after each render pass, written too).
+// "times" (the device's time before and after each render pass, written too; not of passes that
+// vkCmdBeginRenderPass2 begins).
 #include "vk/layer.h"
 
 #include <fcntl.h>

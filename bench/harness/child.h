@@ -10,6 +10,8 @@ namespace tally::bench {
 // Runs a program and discards its output. Returns its peak memory use in bytes. Throws unless the
 // program exits with status 0.
 uint64_t run_quietly(const std::vector<std::string>& words);
+// The same; returns what the program writes to stderr.
+std::string errors_of(const std::vector<std::string>& words);
 
 // What all child processes so far used, with their own children.
 struct Usage {

@@ -115,6 +115,7 @@ if (byHand) {
   device.queue.submit([encoder.finish()]);
   await read.mapAsync(GPUMapMode.READ);
   const values = new Uint32Array(read.getMappedRange());
+  console.error(`by hand: ${values}`);
   if (values[0] !== frames * count || values[1] !== count) throw new Error(`the counts by hand are wrong: ${values}`);
 }
 device.destroy();

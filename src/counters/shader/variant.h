@@ -6,8 +6,8 @@
 
 namespace tally::counters {
 
-// Bit masks: Unnumbered counts blocks as well, by shaders that do not read the packed draw index.
-// Only pipelines whose Blocks may read it have that variant.
+// Bits: 1 counts blocks, 2 counts regions, and with 4 no shader reads the packed draw index. Only
+// pipelines whose Blocks may read it have the variant Unnumbered.
 enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3, Unnumbered = 5 };
 inline constexpr size_t kVariants = 6;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "spirv/analysis/loop_constructs.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -55,30 +57,9 @@ class Discards {
     if (!discards_[f]) return false;
     const Result<Cfg>& cfg = analyzed_.cfg(f);
     if (!cfg) return false;
-    std::vector<bool> seen(cfg->blocks().size());
-    for (uint32_t block = 0; block < cfg->blocks().size(); ++block) {
-      if (cfg->blocks()[block].merge == MergeKind::Loop && in_loop_from(*cfg, block, seen)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // The loop is what its header reaches without its merge block. Blocks seen from another header
-  // are skipped, because an inner loop is part of the outer one.
-  bool in_loop_from(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) const {
-    if (seen[header]) return false;
-    seen[header] = true;
-    std::vector<uint32_t> blocks = {header};
-    while (!blocks.empty()) {
-      const uint32_t block = blocks.back();
-      blocks.pop_back();
-      if (block_discards(cfg.blocks()[block])) return true;
-      for (const uint32_t next : cfg.successors(block)) {
-        if (next == cfg.blocks()[header].merge_block || seen[next]) continue;
-        seen[next] = true;
-        blocks.push_back(next);
-      }
+    const std::vector<bool> in_loops = blocks_in_loops(*cfg);
+    for (uint32_t block = 0; block < in_loops.size(); ++block) {
+      if (in_loops[block] && block_discards(cfg->blocks()[block])) return true;
     }
     return false;
   }

@@ -6,6 +6,7 @@
 
 #include "spirv/analysis/discards.h"
 #include "spirv/analysis/early_tests.h"
+#include "spirv/analysis/loop_constructs.h"
 #include "spirv/analysis/nesting.h"
 #include "spirv/instrument/counting.h"
 #include "spirv/instrument/instance_index.h"
@@ -159,10 +160,6 @@ void insert_counters(PassContext& context, std::span<const Counter> counters, Co
   }
 }
 
-bool is_return(const Module& module, const Exit& exit) {
-  return module.instruction(exit.instruction).opcode() == Op::OpReturn;
-}
-
 // A tessellation control shader may use barriers only in its entry point, so it cannot be wrapped.
 bool wants_single_exit(const BlockCountOptions& options) {
   return options.single_exit && options.counting == Counting::Private &&
@@ -189,43 +186,16 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
   editor.move_entry_point(context.entry, function);
 }
 
-bool is_demotion(const Exit& exit) { return exit.kind == Exit::Kind::Demote; }
-
-// A loop construct consists of the blocks between its header and its merge block. From the header,
-// only exits of the function are reached without the merge block, apart from the loop itself.
-bool is_in_loop(const Cfg& cfg, uint32_t instruction) {
-  for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
-    if (cfg.blocks()[header].merge != MergeKind::Loop) continue;
-    std::vector<bool> seen(cfg.blocks().size());
-    std::vector<uint32_t> work{header};
-    seen[header] = true;
-    while (!work.empty()) {
-      const CfgBlock& block = cfg.blocks()[work.back()];
-      if (instruction >= block.begin && instruction < block.end) return true;
-      const uint32_t from = work.back();
-      work.pop_back();
-      for (const uint32_t next : cfg.successors(from)) {
-        if (next == cfg.blocks()[header].merge_block || seen[next]) continue;
-        seen[next] = true;
-        work.push_back(next);
-      }
-    }
-  }
-  return false;
-}
-
 // Whether the only exit is in a loop of its function.
 bool only_exit_is_in_loop(const AnalyzedModule& analyzed, std::span<const Exit> exits) {
   if (exits.size() != 1) return false;
+  const uint32_t exit = exits[0].instruction;
   const auto& functions = analyzed.module().functions();
-  for (uint32_t f = 0; f < functions.size(); ++f) {
-    if (exits[0].instruction < functions[f].begin || exits[0].instruction >= functions[f].end) {
-      continue;
-    }
-    const Result<Cfg>& cfg = analyzed.cfg(f);
-    return !cfg || is_in_loop(*cfg, exits[0].instruction);
-  }
-  return true;
+  const auto function = std::ranges::upper_bound(functions, exit, {}, &Function::begin) - 1;
+  const Result<Cfg>& cfg = analyzed.cfg(static_cast<uint32_t>(function - functions.begin()));
+  if (!cfg) return true;
+  const auto block = std::ranges::upper_bound(cfg->blocks(), exit, {}, &CfgBlock::begin) - 1;
+  return blocks_in_loops(*cfg)[static_cast<size_t>(block - cfg->blocks().begin())];
 }
 
 ExitPlaces find_exit_places(const AnalyzedModule& analyzed, const SegmentGraph& graph,

@@ -46,8 +46,7 @@ struct PassContext {
   bool flushes_in_place() const { return options.driver.prefers_small_code && places.only_one(); }
   // ... and that is the return of the application's entry point.
   bool flushes_in_entry_point() const {
-    return flushes_in_place() && !places.wraps &&
-           module().instruction(places.exits[0].instruction).opcode() == spv::Op::OpReturn;
+    return flushes_in_place() && !places.wraps && is_return(module(), places.exits[0]);
   }
 
   const Module& module() const { return editor.module(); }

@@ -45,12 +45,9 @@ bool LateDemotions::are_possible(const AnalyzedModule& analyzed, const EntryPoin
     return false;
   }
   const Module& module = analyzed.module();
-  const auto is_demotion = [](const Exit& exit) { return exit.kind == Exit::Kind::Demote; };
-  const auto is_return = [&](const Exit& exit) {
-    return module.instruction(exit.instruction).opcode() == Op::OpReturn;
-  };
+  const auto returns = [&](const Exit& exit) { return is_return(module, exit); };
   if (std::ranges::none_of(graph.exits, is_demotion) ||
-      std::ranges::none_of(graph.exits, is_return)) {
+      std::ranges::none_of(graph.exits, returns)) {
     return false;
   }
   // Helper invocations may leave out loads. Pointers of the others have to be valid.

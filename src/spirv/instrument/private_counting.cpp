@@ -78,7 +78,7 @@ class PrivateCounting : public CounterCode {
   void leave(InstructionBuilder& code, const Exit& exit) override {
     if (outputs_) outputs_->leave(code, exit);
     if (slots_.empty()) return;
-    if (exit.kind == Exit::Kind::Demote && tools_.late_demotions != nullptr) return;
+    if (is_demotion(exit) && tools_.late_demotions != nullptr) return;
     if (tools_.context.flushes_in_place()) {
       flush(code);
     } else {

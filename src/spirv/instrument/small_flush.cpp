@@ -1,48 +1,14 @@
 #include "spirv/instrument/small_flush.h"
 
 #include <algorithm>
-#include <optional>
+
+#include "spirv/analysis/workgroup_size.h"
 
 namespace tally::spirv {
 namespace {
 
 using spv::Op;
 using Kind = PrivateSlot::Kind;
-
-// The constant that is the workgroup's size, whatever the execution mode says.
-std::optional<uint32_t> workgroup_size(const Module& module) {
-  for (const uint32_t i : module.decorations()) {
-    const Instruction decoration = module.instruction(i);
-    if (decoration.opcode() == Op::OpDecorate && decoration.operand_count() > 2 &&
-        decoration.operand(1) == word(spv::Decoration::BuiltIn) &&
-        decoration.operand(2) == word(spv::BuiltIn::WorkgroupSize)) {
-      return decoration.operand(0);
-    }
-  }
-  return std::nullopt;
-}
-
-// The number of invocations in a row of the workgroup; 0 if it is not known.
-uint32_t workgroup_width(const Module& module, const EntryPoint& entry) {
-  if (const auto constant = workgroup_size(module)) {
-    const auto size = module.definition(*constant);
-    if (!size || size->opcode() != Op::OpConstantComposite || size->operand_count() == 0) return 0;
-    return static_cast<uint32_t>(module.constant_value(size->operand(0)).value_or(0));
-  }
-  for (const uint32_t i : module.execution_modes(entry)) {
-    const Instruction mode = module.instruction(i);
-    if (static_cast<spv::ExecutionMode>(mode.operand(1)) == spv::ExecutionMode::LocalSize) {
-      return mode.operand_count() > 2 ? mode.operand(2) : 0;
-    }
-  }
-  return 0;
-}
-
-// Whether the rows of the workgroup fill subgroups.
-bool has_full_subgroups(const PassContext& context) {
-  const uint32_t width = workgroup_width(context.module(), context.entry);
-  return width != 0 && width % kMaxLanesOfSmallCode == 0;
-}
 
 class SmallFlush {
  public:
@@ -54,7 +20,8 @@ class SmallFlush {
         slots_(slots),
         variables_(variables),
         subgroup_(editor_),
-        u32_(editor_.type_int(32)) {}
+        u32_(editor_.type_int(32)),
+        lanes_share_(can_share()) {}
 
   void emit() {
     const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
@@ -63,7 +30,7 @@ class SmallFlush {
     is_set_ = tools_.record.is_set(code_, record_pointer);
     const auto find_counters = [&] {
       shard_ = tools_.record.shard_address(code_, record_pointer);
-      if (!lanes_share()) counters_ = tools_.record.members_pointer(code_, shard_);
+      if (!lanes_share_) counters_ = tools_.record.members_pointer(code_, shard_);
     };
     if (sums_up()) {
       find_counters();
@@ -90,7 +57,7 @@ class SmallFlush {
 
   void add_together() {
     add_numbers();
-    if (lanes_share()) return add_shared();
+    if (lanes_share_) return add_shared();
     const uint32_t sums = small_sums();
     const uint32_t adds = code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, is_first()});
     code_.if_then(adds, [&] {
@@ -115,10 +82,16 @@ class SmallFlush {
     });
   }
 
-  // Whether each subgroup has a lane for each counter, and all counts are small.
-  bool lanes_share() const {
-    return sums_up() && keeps_all_lanes() && slots_.size() > 1 &&
-           std::ranges::all_of(slots_, is_small) && has_full_subgroups(tools_.context);
+  // Whether each subgroup has a lane for each counter, and all counts are small. Subgroups are full
+  // if the rows of the workgroup fill them.
+  bool can_share() const {
+    if (!sums_up() || !keeps_all_lanes() || slots_.size() < 2 ||
+        !std::ranges::all_of(slots_, is_small)) {
+      return false;
+    }
+    const PassContext& context = tools_.context;
+    const uint32_t width = workgroup_width(context.module(), context.entry).value_or(0);
+    return width != 0 && width % kMaxLanesOfSmallCode == 0;
   }
 
   // Whether the lanes that end here are all that began, the lowest of them lane 0.
@@ -214,6 +187,7 @@ class SmallFlush {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   uint32_t u32_;
+  bool lanes_share_;  // each adds one of the sums
   ShardAddress shard_{};
   uint32_t is_set_ = 0;      // whether the draw counts
   uint32_t counters_ = 0;    // a pointer

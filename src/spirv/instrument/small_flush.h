@@ -24,8 +24,7 @@ namespace tally::spirv {
 inline constexpr size_t kFewCounters = 4;
 
 // The first bit of a count of at most 1, or of a fragment's samples, in a word whose bytes the sums
-// become. An invocation's word begins
-// with the bits of EveryInvocation.
+// become. An invocation's word begins with the bits of EveryInvocation.
 constexpr uint32_t small_bit(size_t counter) { return static_cast<uint32_t>(8 * counter); }
 
 // As FlushCode::emit, where flags have the bits of small_bit.

@@ -30,6 +30,16 @@ class QueryPerDraw : public QueryTypes {
   static void draw_pixels(VkCommandBuffer commands, uint32_t first, uint32_t count) {
     vkCmdDraw(commands, kVerticesOfPixel, count, 0, first);
   }
+  // A draw in each of the first queries, of count(i) instances from the i-th on.
+  template <typename Count>
+  static void draw_in_queries(VkCommandBuffer commands, const Queries& queries, uint32_t draws,
+                              Count&& count) {
+    for (uint32_t i = 0; i < draws; ++i) {
+      queries.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+      draw_pixels(commands, i, count(i));
+      queries.end(commands, i);
+    }
+  }
   template <typename Record>
   void run_in_pass(const Queries& queries, Record&& record) {
     context().run([&](VkCommandBuffer commands) {
@@ -51,11 +61,7 @@ class QueryPerDraw : public QueryTypes {
     for (const Pipeline* pipeline : pipelines) {
       run_in_pass(many, [&](VkCommandBuffer commands) {
         vkCmdBindPipeline(commands, kGraphics, *pipeline);
-        for (uint32_t i = 0; i < kMany; ++i) {
-          many.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
-          draw_pixels(commands, i, 1);
-          many.end(commands, i);
-        }
+        draw_in_queries(commands, many, kMany, [](uint32_t) { return 1; });
       });
     }
     SCOPED_TRACE("with packed draw indices");
@@ -176,11 +182,7 @@ TEST_F(QueryPerDraw, counts_between_queries_that_contain_many_draws) {
         samples.end(commands, query);
       };
       count_many(kOwn);
-      for (uint32_t i = 0; i < kOwn; ++i) {
-        samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
-        draw_pixels(commands, i, 1 + i % 3);
-        samples.end(commands, i);
-      }
+      draw_in_queries(commands, samples, kOwn, [](uint32_t i) { return 1 + i % 3; });
       count_many(kOwn + 1);
     });
     for (uint32_t i = 0; i < kOwn; ++i) ASSERT_EQ(samples.read(i)[0], 1 + i % 3) << i;
@@ -208,11 +210,7 @@ TEST_F(QueryPerDraw, counts_draws_of_pipelines_with_and_without_packed_indices) 
       samples.end(commands, query);
     };
     count_both(kOwn);
-    for (uint32_t i = 0; i < kOwn; ++i) {
-      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
-      draw_pixels(commands, i, 1 + i % 3);
-      samples.end(commands, i);
-    }
+    draw_in_queries(commands, samples, kOwn, [](uint32_t i) { return 1 + i % 3; });
     count_both(kOwn + 1);
   });
   for (uint32_t i = 0; i < kOwn; ++i) ASSERT_EQ(samples.read(i)[0], 1 + i % 3) << i;
@@ -264,11 +262,7 @@ TEST_F(QueryPerDraw, counts_again_in_each_submission) {
   samples.reset(commands);
   target_->begin(commands);
   vkCmdBindPipeline(commands, kGraphics, pipeline_);
-  for (uint32_t i = 0; i < kOwn; ++i) {
-    samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
-    draw_pixels(commands, i, i + 1);
-    samples.end(commands, i);
-  }
+  draw_in_queries(commands, samples, kOwn, [](uint32_t i) { return i + 1; });
   target_->end(commands);
   ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
   for (int submission = 0; submission < 3; ++submission) {

@@ -47,6 +47,10 @@ struct Exit {
   uint32_t instruction;
   Kind kind;
 };
+inline bool is_demotion(const Exit& exit) { return exit.kind == Exit::Kind::Demote; }
+inline bool is_return(const Module& module, const Exit& exit) {
+  return module.instruction(exit.instruction).opcode() == spv::Op::OpReturn;
+}
 
 struct SegmentGraph {
   std::vector<CfgSegment> segments;  // grouped by function, in module order within it
