@@ -11,6 +11,7 @@
 #include "gaussian_blur.comp.h"
 #include "matrix_product.comp.h"
 #include "meshlets.mesh.h"
+#include "meshlets_as_layer.mesh.h"
 #include "meshlets_by_hand.mesh.h"
 #include "nlmeans.comp.h"
 #include "particles.comp.h"
@@ -27,6 +28,7 @@
 #include "terrain.tese.h"
 #include "terrain.vert.h"
 #include "tint.frag.h"
+#include "tint_as_layer.frag.h"
 #include "tint_spread_by_hand.frag.h"
 
 namespace tally::bench {
@@ -177,7 +179,10 @@ std::vector<std::unique_ptr<Kernel>> make_real_set(test::Context& context,
     std::vector<CountedByHand> by_hand;
     if (capabilities.int64_atomics) {
       by_hand = {
-          {"by hand", {{kMesh, meshlets_by_hand_mesh}, {kFragment, tint_spread_by_hand_frag}}}};
+          {"by hand", {{kMesh, meshlets_by_hand_mesh}, {kFragment, tint_spread_by_hand_frag}}},
+          {"by hand, as a layer must",
+           {{kMesh, meshlets_as_layer_mesh}, {kFragment, tint_as_layer_frag}},
+           false}};
     }
     set.push_back(std::make_unique<RealKernel>(
         context, inputs, "meshlets",

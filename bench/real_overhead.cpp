@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 
 #include "../tests/corpus/code_statistics.h"
 #include "harness/program.h"
@@ -20,6 +20,7 @@ constexpr uint32_t kAllStages = 0x7fffffff;
 // The device with what the set needs beyond its core features.
 struct RealDevice {
   RealDevice() {
+    options.sm_builtins = true;
     const test::Context probe;
     if (probe.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME)) {
       has_mesh = true;
@@ -91,12 +92,14 @@ class RealSet {
     const uint32_t units = plain.units_for(options_.target_ms * 1e6);
     std::vector<Candidate> candidates = {{"plain", [&] { return plain.measure(); }},
                                          {"counted", [&] { return counted.measure(); }}};
-    std::optional<KernelRun> by_hand;
-    if (!kernel.counted_by_hand().empty()) {
-      by_hand.emplace(context_, kernel, kernel.counted_by_hand().front());
-      by_hand->require_counts(counted.executions());
-      by_hand->record(units);
-      candidates.push_back({"by hand", [&] { return by_hand->measure(); }});
+    const auto by_hand = kernel.counted_by_hand();
+    std::vector<std::unique_ptr<KernelRun>> runs_by_hand;
+    for (const CountedByHand& variant : by_hand) {
+      KernelRun& run =
+          *runs_by_hand.emplace_back(std::make_unique<KernelRun>(context_, kernel, variant));
+      run.require_counts(counted.executions());
+      run.record(units);
+      candidates.push_back({variant.name, [&run] { return run.measure(); }});
     }
     plain.record(units);
     counted.record(units);  // last: executions() records a single unit
@@ -115,9 +118,11 @@ class RealSet {
                 code({"VGPRs", "Register Count"}),
                 code({"Spilled VGPRs", "Spilled SGPRs", "Stack Size"}),
                 code({"Subgroups per SIMD"}), differs});
-    if (!by_hand) return;
-    table_.add({kernel.name() + ", by hand", "-", "-", "-", with_quartiles(measured[2].ratios[0]),
-                number(measured[2].ratios[2].median), "-", "-", "-", "0"});
+    for (size_t i = 0; i < by_hand.size(); ++i) {
+      const auto& ratios = measured[2 + i].ratios;
+      table_.add({fmt::format("{}, {}", kernel.name(), by_hand[i].name), "-", "-", "-",
+                  with_quartiles(ratios[0]), number(ratios[2].median), "-", "-", "-", "0"});
+    }
   }
 
   // The largest difference of a block's count from that of counting every block by lane, in

@@ -31,7 +31,8 @@ class PlanWords {
       add({balance.inflow.begin, balance.inflow.end, balance.outflow.begin, balance.outflow.end,
            balance.block});
     }
-    for (const CounterPlan::Term& term : plan.terms) add({term.value, term.negative});
+    for (const CounterPlan::Term& term : plan.terms)
+      add({term.value, static_cast<uint32_t>(term.factor)});
     for (const auto* list : {&plan.block_values, &plan.subgroup_values}) {
       words_.insert(words_.end(), list->begin(), list->end());
     }

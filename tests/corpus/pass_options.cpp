@@ -114,6 +114,7 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   }
   if (stage == ExecutionModel::Vertex) {
     add("packed-draw-indices-alone", [](auto& options) { options.packed_draw_indices.emplace(); });
+    add("sm-builtins", [](auto& options) { options.sm_builtins = true; });
   }
   if (stage == ExecutionModel::TessellationControl) {
     add("tessellation", [](auto& options) { options.tessellation.emplace(); });

@@ -9,6 +9,7 @@
 
 #include "oracle/interpreter.h"
 #include "spirv/analysis/cfg.h"
+#include "spirv/analysis/loop_bounds.h"
 #include "spirv/instrument/plan/trip_counts.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
@@ -144,6 +145,11 @@ class Finder {
       if (trip.inverse + 1 > 2) see("step that is not 1");
       if (opcode_of(trip.first) == Op::OpSpecConstant) see("first value that is specialized");
     }
+    if (!graph->constant_loops.empty()) see("loop of a constant number of iterations");
+    const auto is_bounded = [](const spirv::CfgSegment& segment) {
+      return segment.bound > 1 && segment.bound < spirv::kUnbounded;
+    };
+    if (std::ranges::any_of(graph->segments, is_bounded)) see("loop with a bound");
   }
 
   void find_returns(const spirv::Function& function) {
@@ -246,6 +252,8 @@ const char* const kShapes[] = {"selection in a selection",
                                "phi that counts a loop",
                                "step that is not 1",
                                "first value that is specialized",
+                               "loop of a constant number of iterations",
+                               "loop with a bound",
                                "comparison of signed numbers",
                                "early return",
                                "call",

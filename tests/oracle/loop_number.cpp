@@ -58,6 +58,7 @@ LoopNumber::LoopNumber(ProgramText& text) : text_(text) {
     first_ = text_.constant(type_, first);
     bound_ = text_.constant(type_, first + trips * step);
     compare_ = comparison(text_, first, step, trips);
+    needs_fuel_ = trips % 2 != 0;
   }
   if (text_.pick(3) == 0) {
     now_ = text_.fresh("i");
@@ -85,10 +86,11 @@ std::string LoopNumber::step() const {
   text_.line("{} = {} {} {} {}", stepped, operation_, type_, step_first_ ? step_ : now,
              step_first_ ? now : step_);
   if (!variable_.empty()) text_.line("OpStore {} {}", variable_, stepped);
+  const std::string more = text_.let("{} %bool {} {}", compare_, now, bound_);
+  if (!needs_fuel_) return more;
   const std::string fuel = text_.let("OpISub %uint {} %c1", text_.let("OpLoad %uint %fuel"));
   text_.line("OpStore %fuel {}", fuel);
-  return text_.let("OpLogicalAnd %bool {} {}", text_.let("{} %bool {} {}", compare_, now, bound_),
-                   text_.let("OpULessThan %bool {} %c63", fuel));
+  return text_.let("OpLogicalAnd %bool {} {}", more, text_.let("OpULessThan %bool {} %c63", fuel));
 }
 
 void LoopNumber::end() const {

@@ -18,8 +18,8 @@ class LoopNumber {
 
   // Begins the loop's header; `back` branches back to it.
   void begin_header(const std::string& header, const std::string& back) const;
-  // Steps the value and returns the loop condition. Fuel bounds all loops of an invocation: a
-  // negative value is a large number.
+  // Steps the value and returns the loop condition. Fuel bounds most loops of an invocation: a
+  // negative value is a large number. Some loops go on until the value reaches a constant.
   std::string step() const;
   // Place this after the loop: code there may use the final value.
   void end() const;
@@ -33,6 +33,7 @@ class LoopNumber {
   const char* compare_ =
       nullptr;  // compares the value with the bound; true while the loop continues
   bool step_first_ = false;
+  bool needs_fuel_ = true;
 };
 
 }  // namespace tally::test

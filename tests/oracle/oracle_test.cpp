@@ -246,7 +246,7 @@ class ProgramTest {
   }
 
   const Options& options_;
-  Context context_;
+  Context context_{{.sm_builtins = true}};
 };
 
 // What came of all programs.

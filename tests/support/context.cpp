@@ -162,14 +162,23 @@ void Context::create_device(const ContextOptions& options) {
   queue.queueCount = queues;
   queue.pQueuePriorities = priorities.data();
 
-  CoreFeatures core(gpu_, std::min(options.api_version, properties_.apiVersion),
-                    options.device_next);
+  VkPhysicalDeviceShaderSMBuiltinsFeaturesNV sm_builtins = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV, options.device_next,
+      VK_TRUE};
+  std::vector<const char*> extensions = options.device_extensions;
+  void* next = options.device_next;
+  if (options.sm_builtins && has_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) {
+    extensions.push_back(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
+    next = &sm_builtins;
+    has_sm_builtins_ = true;
+  }
+  CoreFeatures core(gpu_, std::min(options.api_version, properties_.apiVersion), next);
   VkDeviceCreateInfo info = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
-  info.pNext = options.core_features ? &core.base : options.device_next;
+  info.pNext = options.core_features ? &core.base : next;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<uint32_t>(options.device_extensions.size());
-  info.ppEnabledExtensionNames = options.device_extensions.data();
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   check(vkCreateDevice(gpu_, &info, nullptr, &device_));
 
   queues_.resize(queues);

@@ -24,6 +24,8 @@ struct ContextOptions {
   // Enables every feature of Vulkan 1.0 to 1.3 that the device has, except robust access, which
   // changes the generated code.
   bool core_features = true;
+  // Enables VK_NV_shader_sm_builtins if the device has it.
+  bool sm_builtins = false;
   // Additional structs for VkDeviceCreateInfo::pNext, owned by the caller; no core feature structs
   // if core_features is set.
   void* device_next = nullptr;
@@ -64,6 +66,8 @@ class Context {
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
   const VkPhysicalDeviceFeatures& features() const { return features_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
+  // Whether ContextOptions::sm_builtins took effect.
+  bool has_sm_builtins() const { return has_sm_builtins_; }
   // Whether the device offers the extension, as seen through the layers.
   bool has_extension(const char* name) const;
 
@@ -116,6 +120,7 @@ class Context {
   std::vector<VkQueue> queues_;
   uint32_t queue_family_ = 0;
   uint32_t subgroup_size_ = 0;
+  bool has_sm_builtins_ = false;
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceFeatures features_ = {};
   CommandPool pool_;

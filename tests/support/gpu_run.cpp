@@ -52,6 +52,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.int64_atomics = abilities.int64_atomics && !way.narrow;
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
+  options.sm_builtins = way.sm_builtins;
   options.count_subgroups = way.count_subgroups;
   options.count_branches = way.count_branches;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
@@ -360,6 +361,7 @@ DeviceAbilities abilities_of(const Context& context) {
   DeviceAbilities abilities;
   abilities.int64 = features.features.shaderInt64;
   abilities.int64_atomics = features12.shaderBufferInt64Atomics;
+  abilities.sm_builtins = context.has_sm_builtins();
   abilities.max_push_bytes = properties.properties.limits.maxPushConstantsSize;
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {
@@ -375,11 +377,11 @@ DeviceAbilities abilities_of(const Context& context) {
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
-  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
                      way.placement == Placement::Every ? "every" : "minimal",
                      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
                      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
-                     way.no_subgroups ? " no-subgroups" : "",
+                     way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
                      way.count_subgroups ? " count-subgroups" : "",
                      way.count_branches ? " count-branches" : "",
                      way.hangs_on_discards ? " hangs-on-discards" : "",
@@ -401,6 +403,9 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
     ways.push_back({.placement = minimal, .counting = Counting::Subgroup, .uniform_buffer = true});
     ways.push_back({.placement = every, .counting = Counting::Private, .count_subgroups = true});
     ways.push_back({.placement = minimal, .counting = Counting::Subgroup, .count_subgroups = true});
+  }
+  if (abilities.sm_builtins && stage == VK_SHADER_STAGE_VERTEX_BIT) {
+    ways.push_back({.placement = minimal, .shards_log2 = 6, .sm_builtins = true});
   }
   if (stage == VK_SHADER_STAGE_VERTEX_BIT || stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
     ways.push_back({.placement = minimal, .shards_log2 = 4, .numbers = Numbers::Used});

@@ -17,6 +17,7 @@ namespace tally::test {
 struct DeviceAbilities {
   bool int64 = false;
   bool int64_atomics = false;
+  bool sm_builtins = false;
   VkShaderStageFlags subgroup_stages = 0;  // stages with vote, ballot and arithmetic operations
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;        // spirv::DriverWorkarounds
@@ -40,6 +41,7 @@ struct Way {
   bool uniform_buffer = false;  // record pointer in set 1, binding 0; otherwise in a push constant
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
+  bool sm_builtins = false;     // the shard follows from the streaming multiprocessor
   bool count_subgroups = false;
   bool count_branches = false;
   bool hangs_on_discards = false;   // instruments as for a driver that hangs

@@ -79,6 +79,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceShaderClockFeaturesKHR clock{};
   query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
             gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
+  VkPhysicalDeviceShaderSMBuiltinsFeaturesNV sm_builtins{};
+  query.add(sm_builtins, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV,
+            gpu.has_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
   VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions{};
   query.add(conditions, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
             gpu.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
@@ -107,6 +110,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
   gpu.device_clock = clock.shaderDeviceClock == VK_TRUE;
   gpu.conditional_rendering = conditions.conditionalRendering == VK_TRUE;
+  gpu.sm_builtins = sm_builtins.shaderSMBuiltins == VK_TRUE;
   gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
   gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;

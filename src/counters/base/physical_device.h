@@ -29,6 +29,7 @@ struct PhysicalDevice {
   bool tessellation_shader = false;
   bool multiview = false;
   bool subgroup_clock = false;  // VK_KHR_shader_clock's
+  bool sm_builtins = false;     // VK_NV_shader_sm_builtins's
   bool device_clock = false;
   bool conditional_rendering = false;
   bool primitives_asked_for = false;  // setting region_primitives

@@ -16,7 +16,7 @@ Program two_blocks() {
   plan.counter_count = 2;
   plan.block_count = 2;
   plan.block_values = {0, 1};
-  plan.terms = {{0, false}, {1, false}};
+  plan.terms = {{0, 1}, {1, 1}};
   plan.balances = {{{0, 1}, {1, 2}, 1}};
   Program program;
   program.add(VK_SHADER_STAGE_COMPUTE_BIT, AddressSlot::Main,

@@ -17,7 +17,7 @@ Program two_stages() {
   plan.counter_count = 2;
   plan.block_count = 3;
   plan.block_values = {0, 1, 2};
-  plan.terms = {{0, false}, {1, true}};
+  plan.terms = {{0, 1}, {1, -1}};
   plan.derived = {{0, 2}};
   const auto info =
       std::make_shared<StageInfo>(StageInfo{plan, std::vector<spirv::InstructionMix>(3)});

@@ -67,6 +67,13 @@ void enable_subgroup_clock(CreateInfoCopy& info) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
 }
 
+void enable_sm_builtins(CreateInfoCopy& info) {
+  using Own = VkPhysicalDeviceShaderSMBuiltinsFeaturesNV;
+  info.add_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
+  info.set<Own, &Own::shaderSMBuiltins>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV);
+}
+
 void enable_buffer_device_address(CreateInfoCopy& info, const PhysicalDevice& gpu) {
   using Core = VkPhysicalDeviceVulkan12Features;
   using Own = VkPhysicalDeviceBufferDeviceAddressFeatures;
@@ -106,6 +113,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   enable_core_features(info, needs);
   enable_buffer_device_address(info, gpu);
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
+  if (gpu.sm_builtins) enable_sm_builtins(info);
   if (needs.regions && gpu.multiview) enable_multiview(info);
   if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);
   if (needs.timestamps) enable_device_clock(info);

@@ -92,21 +92,22 @@ bool is_loop(const Graph& successors, const Vertices& component) {
   return std::find(next.begin(), next.end(), component[0]) != next.end();
 }
 
-// The header of a loop: the vertex through which it is entered. An irreducible loop has several;
-// then the first.
-uint32_t header_of(const Graph& predecessors, const Vertices& loop, uint32_t entry) {
+// The vertices through which a loop is entered: its header, and others if it is irreducible.
+Vertices entries_of(const Graph& predecessors, const Vertices& loop, uint32_t entry) {
+  Vertices entries;
   for (const uint32_t v : loop) {
-    if (v == entry) return v;
-    for (const uint32_t p : predecessors[v]) {
-      if (!std::binary_search(loop.begin(), loop.end(), p)) return v;
-    }
+    const bool is_entered = v == entry || std::ranges::any_of(predecessors[v], [&](uint32_t p) {
+                              return !std::ranges::binary_search(loop, p);
+                            });
+    if (is_entered) entries.push_back(v);
   }
-  return loop.front();
+  if (entries.empty()) entries.push_back(loop.front());  // it cannot be reached
+  return entries;
 }
 
 }  // namespace
 
-std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
+std::vector<Loop> find_loops(const Graph& successors, uint32_t entry) {
   const auto count = static_cast<uint32_t>(successors.size());
   Graph predecessors(count);
   Vertices all(count);
@@ -116,6 +117,7 @@ std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
   }
 
   constexpr uint32_t kHeader = ~0u;  // region of vertices in no remaining loop
+  std::vector<Loop> loops;
   std::vector<uint32_t> depths(count);
   std::vector<uint32_t> regions(count);
   uint32_t region_count = 1;
@@ -126,17 +128,27 @@ std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
     work.pop_back();
     for (Vertices& loop : finder.find(region)) {
       if (!is_loop(successors, loop)) continue;
-      const uint32_t header = header_of(predecessors, loop, entry);
+      const Vertices entries = entries_of(predecessors, loop, entry);
+      const uint32_t header = entries.front();
       const uint32_t id = region_count++;
       for (const uint32_t v : loop) {
         ++depths[v];
         regions[v] = id;
       }
       regions[header] = kHeader;
+      loops.push_back({header, entries.size() > 1, loop});
       if (depths[header] == kMaxLoopDepth) continue;
       std::erase(loop, header);
       if (!loop.empty()) work.push_back(std::move(loop));
     }
+  }
+  return loops;
+}
+
+std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
+  std::vector<uint32_t> depths(successors.size());
+  for (const Loop& loop : find_loops(successors, entry)) {
+    for (const uint32_t v : loop.vertices) ++depths[v];
   }
   return depths;
 }

@@ -1,4 +1,4 @@
-// The loop nesting depth of each vertex of a graph.
+// The loops of a graph, and how deep each vertex is nested in them.
 //
 // A loop is a strongly connected component, so a block that leaves the loop (a break, a return) is
 // not part of it. The nested loops are the strongly connected components that remain without the
@@ -10,9 +10,19 @@
 
 namespace tally::spirv {
 
-inline constexpr uint32_t kMaxLoopDepth = 12;  // greater depths are reported as this one
+inline constexpr uint32_t kMaxLoopDepth = 12;  // loops nested deeper are not looked for
 
-// `successors[v]` lists the successors of v; `entry` is the entry vertex.
+struct Loop {
+  uint32_t header;
+  bool has_other_entries;          // the loop is irreducible; `header` is the first entry
+  std::vector<uint32_t> vertices;  // ascending, with the header
+};
+
+// `successors[v]` lists the successors of v; `entry` is the entry vertex. Outer loops come before
+// the loops in them.
+std::vector<Loop> find_loops(const std::vector<std::vector<uint32_t>>& successors, uint32_t entry);
+
+// By vertex.
 std::vector<uint32_t> loop_depths(const std::vector<std::vector<uint32_t>>& successors,
                                   uint32_t entry);
 

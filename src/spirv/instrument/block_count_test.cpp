@@ -114,6 +114,86 @@ TEST(BlockCount, the_flush_stands_before_every_return_where_that_is_asked_for) {
   EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 2u);
 }
 
+BlockCountOptions sm_options(spv::ExecutionModel stage) {
+  BlockCountOptions options = compute_options();
+  options.stage = stage;
+  options.max_shards_log2 = 6;
+  options.sm_builtins = true;
+  return options;
+}
+
+const std::string kVertex = "OpEntryPoint Vertex %main \"main\"";
+
+TEST(BlockCount, the_shard_of_a_vertex_follows_from_the_multiprocessor_where_that_is_known) {
+  BlockCountOptions options = sm_options(spv::ExecutionModel::Vertex);
+  const std::string vertex = header(kVertex + "\n") + kTypes + kStraight;
+  EXPECT_THAT(instrumented(vertex, options),
+              testing::AllOf(HasSubstr("OpCapability ShaderSMBuiltinsNV"),
+                             HasSubstr("OpExtension \"SPV_NV_shader_sm_builtins\""),
+                             HasSubstr("BuiltIn SMIDNV"), Not(HasSubstr("BuiltIn InstanceIndex"))));
+  options.sm_builtins = false;
+  EXPECT_THAT(instrumented(vertex, options),
+              testing::AllOf(Not(HasSubstr("SM")), HasSubstr("BuiltIn InstanceIndex")));
+}
+
+TEST(BlockCount, the_shard_follows_from_the_instance_where_that_is_read_anyway) {
+  BlockCountOptions options = sm_options(spv::ExecutionModel::Vertex);
+  const std::string reads = header(kVertex + " %index\n") +
+                            "OpDecorate %index BuiltIn InstanceIndex\n" + kTypes +
+                            "%int = OpTypeInt 32 1\n%pointer = OpTypePointer Input %int\n"
+                            "%index = OpVariable %pointer Input\n" +
+                            kStraight;
+  EXPECT_THAT(instrumented(reads, options), Not(HasSubstr("SMIDNV")));
+  options.packed_draw_indices.emplace();
+  EXPECT_THAT(instrumented(header(kVertex + "\n") + kTypes + kStraight, options),
+              Not(HasSubstr("SMIDNV")));
+}
+
+TEST(BlockCount, the_shard_of_other_stages_does_not_follow_from_the_multiprocessor) {
+  EXPECT_THAT(instrumented(header(kCompute) + kTypes + kStraight,
+                           sm_options(spv::ExecutionModel::GLCompute)),
+              Not(HasSubstr("SMIDNV")));
+}
+
+// Blocks: start, header, body, next, after; the loop runs its body five times.
+std::string loop_of_five(const std::string& body) {
+  return "%uint = OpTypeInt 32 0\n%zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n"
+         "%five = OpConstant %uint 5\n%main = OpFunction %void None %fn\n%start = OpLabel\n"
+         "%x = OpUndef %bool\nOpBranch %header\n%header = OpLabel\n"
+         "%i = OpPhi %uint %zero %start %new %next\n%more = OpULessThan %bool %i %five\n"
+         "OpLoopMerge %after %next None\nOpBranchConditional %more %body %after\n"
+         "%body = OpLabel\n" +
+         body +
+         "%next = OpLabel\n%new = OpIAdd %uint %i %one\nOpBranch %header\n"
+         "%after = OpLabel\nOpReturn\nOpFunctionEnd\n";
+}
+
+TEST(BlockCount, a_loop_of_a_constant_number_of_iterations_needs_no_counter) {
+  const std::string loop = loop_of_five("OpBranch %next\n");
+  const auto result = instrument(assemble_1_3(header(kCompute) + kTypes + loop), compute_options());
+  EXPECT_EQ(result.plan.counter_count, 1u);
+  EXPECT_EQ(result.plan.derive(std::vector<uint64_t>{7}).executions,
+            (std::vector<uint64_t>{7, 42, 35, 35, 7}));
+}
+
+TEST(BlockCount, a_branch_in_such_a_loop_needs_one) {
+  const std::string loop = loop_of_five(
+      "OpSelectionMerge %end None\nOpBranchConditional %x %some %end\n"
+      "%some = OpLabel\nOpBranch %end\n%end = OpLabel\nOpBranch %next\n");
+  const auto result = instrument(assemble_1_3(header(kCompute) + kTypes + loop), compute_options());
+  EXPECT_EQ(result.plan.counter_count, 2u);
+  EXPECT_EQ(result.plan.derive(std::vector<uint64_t>{7, 11}).executions,
+            (std::vector<uint64_t>{7, 42, 35, 11, 35, 35, 7}));
+}
+
+TEST(BlockCount, a_loop_that_may_return_early_is_counted) {
+  const std::string loop = loop_of_five(
+      "OpSelectionMerge %stays None\nOpBranchConditional %x %leaves %stays\n"
+      "%leaves = OpLabel\nOpReturn\n%stays = OpLabel\nOpBranch %next\n");
+  const auto result = instrument(assemble_1_3(header(kCompute) + kTypes + loop), compute_options());
+  EXPECT_EQ(result.plan.counter_count, 3u);
+}
+
 TEST(BlockCount, the_rarer_side_of_an_early_return_is_counted) {
   const auto result =
       instrument(assemble_1_3(header(kCompute) + kTypes + kEarlyReturn), compute_options());

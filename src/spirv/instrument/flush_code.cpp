@@ -148,11 +148,11 @@ uint32_t FlushCode::counts_alone(InstructionBuilder& code, const RecordPointer& 
   return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
 }
 
-// Whether a count of the lane is so large that a sum could overflow; 0 if there are only flags.
+// Whether a count of the lane is so large that a sum could overflow; 0 if none can be.
 uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
   uint32_t all = 0;
   for (const PrivateSlot& slot : slots_) {
-    if (slot.kind != Kind::Number) continue;
+    if (slot.kind != Kind::Number || slot.bound < 1u << kSumLimitLog2) continue;
     const uint32_t value = values_[slot.variable];
     all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
   }

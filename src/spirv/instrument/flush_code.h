@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "spirv/analysis/loop_bounds.h"
 #include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
@@ -26,9 +27,10 @@ struct PrivateSlot {
     Number,           // a variable
   };
   Kind kind = Kind::Number;
-  size_t variable = 0;      // index into the variables
-  uint32_t bit = 0;         // of a flag
-  bool of_samples = false;  // a number of a fragment's samples
+  size_t variable = 0;          // index into the variables
+  uint32_t bit = 0;             // of a flag
+  uint32_t bound = kUnbounded;  // of a number
+  bool of_samples = false;      // a number of a fragment's samples
 };
 
 class FlushCode {

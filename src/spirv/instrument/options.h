@@ -82,6 +82,7 @@ struct BlockCountOptions {
   bool int64_atomics = false;        // ... and shaderBufferInt64Atomics
   bool subgroup_operations = false;  // this stage of the device has basic, vote, ballot, arithmetic
   uint32_t max_shards_log2 = 0;      // 0: code for records of one shard only
+  bool sm_builtins = false;          // the device has shaderSMBuiltins (SPV_NV_shader_sm_builtins)
   // Also count the subgroups that execute each block. Ignored with Counting::Lane, and in stages
   // whose subgroups contain lanes without an invocation (StageTraits::lanes_are_invocations).
   bool count_subgroups = false;

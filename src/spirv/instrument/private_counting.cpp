@@ -165,7 +165,7 @@ class PrivateCounting : public CounterCode {
       slot.kind = PrivateSlot::Kind::EveryInvocation;
     } else if (is_entered_always(counter) && of_subgroups && ends_as_it_begins()) {
       slot.kind = PrivateSlot::Kind::EverySubgroup;
-    } else if (graph.segments[counter.segment].once && !of_outputs) {
+    } else if (graph.segments[counter.segment].bound == 1 && !of_outputs && !counter.trip) {
       slot.kind = PrivateSlot::Kind::Flag;
       slot.bit = is_small_ ? small_bit(slots_.size()) : flags_ % kFlagsPerWord;
       const bool needs_word = flags_ == 0 || (!is_small_ && slot.bit == 0);
@@ -175,6 +175,7 @@ class PrivateCounting : public CounterCode {
     } else {
       slot.variable = new_counter();
       slot.of_samples = of_outputs && tools_.context.stage.has_helpers;
+      if (!of_outputs) slot.bound = graph.segments[counter.segment].bound;
       if ((counter.what == Counter::What::Executions || of_branch) && !counter.trip &&
           one_variable_ == 0 && !tools_.context.options.driver.prefers_small_code) {
         one_variable_ = new_variable(0);

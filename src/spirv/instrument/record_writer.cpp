@@ -86,7 +86,23 @@ bool RecordWriter::has_shards() const {
   return context_.options.max_shards_log2 != 0 && !one_thread;
 }
 
+// Reading the instance index costs NVIDIA's driver and hardware time in each draw.
+bool RecordWriter::follows_from_sm() const {
+  const auto reads_instance = [&] {
+    return find_builtin(context_.module(), context_.entry, StorageClass::Input,
+                        spv::BuiltIn::InstanceIndex)
+        .has_value();
+  };
+  return context_.options.sm_builtins && context_.stage.model == spv::ExecutionModel::Vertex &&
+         draw_index_ == nullptr && !reads_instance();
+}
+
 uint32_t RecordWriter::shard_terms(InstructionBuilder& code) {
+  if (follows_from_sm()) {
+    editor_.add_capability(spv::Capability::ShaderSMBuiltinsNV);
+    editor_.add_extension("SPV_NV_shader_sm_builtins");
+    return builtins_.number(code, spv::BuiltIn::SMIDNV, 1, 0);
+  }
   uint32_t sum = 0;
   for (const ShardTerm& term : context_.stage.shard_terms) {
     const bool is_float = Builtins::is_float(term.builtin);

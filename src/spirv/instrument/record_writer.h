@@ -77,6 +77,8 @@ class RecordWriter {
   void emit_add_64(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   bool has_shards() const;
+  // Whether the shard is the number of the streaming multiprocessor.
+  bool follows_from_sm() const;
   uint32_t shard_terms(InstructionBuilder& code);
   uint32_t shard(InstructionBuilder& code, uint32_t shards_log2);
   uint32_t emit(InstructionBuilder& code, spv::Op opcode, uint32_t one, uint32_t other) {

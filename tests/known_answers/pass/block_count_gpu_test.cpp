@@ -65,7 +65,7 @@ std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& 
 }
 
 TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_ways) {
-  Context context;
+  Context context({.sm_builtins = true});
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(mixed_comp), {3, 5}}};
   program.values.assign(32 * 70, 0);
@@ -77,7 +77,7 @@ TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_way
 }
 
 TEST(BlockCountGpu, lanes_that_return_from_a_loop_one_after_the_other_all_count) {
-  Context context;
+  Context context({.sm_builtins = true});
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(return_in_loop_comp)}};
   program.values.assign(32 * 32, 0);
@@ -143,7 +143,7 @@ OpFunctionEnd
 )";
 
 void expect_phi_loop_is_counted(std::vector<uint32_t> code) {
-  Context context;
+  Context context({.sm_builtins = true});
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
   program.values.assign(32, 0);
@@ -230,7 +230,7 @@ OpFunctionEnd
 )";
 
 TEST(BlockCountGpu, every_target_of_a_switch_is_counted_in_all_ways) {
-  Context context;
+  Context context({.sm_builtins = true});
   const DeviceAbilities abilities = abilities_of(context);
   if (!abilities.int64) GTEST_SKIP() << "the device has no 64-bit integers";
   Program program;
@@ -256,7 +256,7 @@ TEST(BlockCountGpu, every_target_of_a_switch_is_counted_in_all_ways) {
 // The drivers of the tests keep the lanes of a structured construct together, and join them behind
 // it.
 TEST(BlockCountGpu, each_subgroup_counts_once_for_each_execution_with_an_active_lane) {
-  Context context;
+  Context context({.sm_builtins = true});
   const DeviceAbilities abilities = abilities_of(context);
   if (!(abilities.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT)) {
     GTEST_SKIP() << "compute shaders have no subgroup operations";
@@ -294,14 +294,14 @@ TEST(BlockCountGpu, each_subgroup_counts_once_for_each_execution_with_an_active_
 }
 
 TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) {
-  Context context;
+  Context context({.sm_builtins = true});
   expect_early_returns_are_counted(context, early_returns(code_of(early_returns_comp)), 60);
 }
 
 // llvmpipe computes wrong results with more than 80 nested conditionals. It merges these into one
 // piece of code unless they count, so such a shader is not instrumented there.
 TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
-  Context context;
+  Context context({.sm_builtins = true});
   const Program program = early_returns(code_of(many_early_returns_comp));
   if (abilities_of(context).max_nested_conditionals == 0) {
     return expect_early_returns_are_counted(context, program, 100);
@@ -333,7 +333,7 @@ Program confetti(std::vector<uint32_t> fragment) {
 }
 
 void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t> push = {1, 0}) {
-  Context context;
+  Context context({.sm_builtins = true});
   Program program = confetti(std::move(fragment));
   program.push = std::move(push);
   const auto counts = expect_all_ways_agree(context, program);
@@ -343,7 +343,7 @@ void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t
 
 // Drivers may run a vertex shader more than once per vertex, and report that in their statistics.
 TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
-  Context context;
+  Context context({.sm_builtins = true});
   for (const uint32_t vertices : {3u, 60u, 1800u}) {
     Program program = confetti(code_of(memory_frag));
     program.draws = {{.vertices = vertices}};

@@ -1,8 +1,10 @@
 #include "spirv/instrument/plan/cfg_segments.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "spirv/analysis/loop_bounds.h"
 #include "spirv/analysis/loops.h"
 #include "spirv/ir/layout.h"
 
@@ -291,16 +293,19 @@ class Builder {
     });
   }
 
-  // Estimates the loop depth and execution frequency of each segment.
+  // Estimates the loop depth and execution frequency of each segment, and bounds its executions.
   void weigh(uint32_t f) {
     Part& part = parts_[f];
     const bool is_main = function(f).id == entry_.function_id;
-    bool once = is_main;
+    uint64_t calls = is_main ? 1 : 0;
     if (is_main) part.frequency = kCertain;
     std::sort(part.callers.begin(), part.callers.end());
     graph_.flow.weights.resize(graph_.segments.size());
-    for (const uint32_t caller : part.callers) part.frequency += graph_.flow.weights[caller];
-    if (part.callers.size() == 1) once = graph_.segments[part.callers[0]].once;
+    for (const uint32_t caller : part.callers) {
+      part.frequency += graph_.flow.weights[caller];
+      calls += graph_.segments[caller].bound;
+    }
+    calls = std::min<uint64_t>(calls, kUnbounded);
 
     const uint32_t count = part.end_segment - part.first_segment;
     std::vector<std::vector<uint32_t>> successors(count);
@@ -311,15 +316,36 @@ class Builder {
       }
     }
     const std::vector<uint32_t> depths = loop_depths(successors, 0);
+    const std::vector<LoopBound> loops = find_loop_bounds(module_, function(f), *part.cfg);
+    const std::vector<uint32_t> bounds = block_bounds(loops, part.cfg->blocks().size());
+    for (const LoopBound& loop : loops) add_constant_loop(f, loop);
     const std::vector<uint64_t> chances = probabilities(successors, merges_of(part));
     for (uint32_t s = 0; s < count; ++s) {
       CfgSegment& segment = graph_.segments[part.first_segment + s];
       segment.loop_depth = depths[s];
-      segment.once = once && depths[s] == 0;
+      segment.bound =
+          product_of_bounds(static_cast<uint32_t>(calls), bounds[segment.block - part.first_block]);
       const uint64_t base = std::min(part.frequency, uint64_t{1} << 40) * chances[s] / kCertain;
       const uint32_t shift = std::min(kLog2LoopTrips * depths[s], 20u);
       graph_.flow.weights[part.first_segment + s] = std::max<uint64_t>(base, 1) << shift;
     }
+  }
+
+  void add_constant_loop(uint32_t f, const LoopBound& loop) {
+    constexpr uint32_t kLimit = std::numeric_limits<int32_t>::max();
+    if (loop.before == kNone || loop.executions > kLimit) return;
+    const Part& part = parts_[f];
+    const auto is_whole = [&](uint32_t block) {
+      const uint32_t segment = part.block_segments[block];
+      return segment_at(f, part.cfg->blocks()[block].end - 1) == segment;
+    };
+    const uint32_t header = part.block_segments[loop.loop.header];
+    const uint32_t before = segment_at(f, part.cfg->blocks()[loop.before].end - 1);
+    if (!graph_.segments[header].runs || !graph_.segments[before].runs ||
+        !std::ranges::all_of(loop.loop.vertices, is_whole)) {
+      return;
+    }
+    graph_.constant_loops.push_back({header, {before}, loop.executions});
   }
 
   // For each segment of a function the merge segment of its selection, or kNone.

@@ -31,7 +31,7 @@ struct CfgSegment {
   uint32_t insert_at;  // the instruction before which the counter is inserted
   bool begins_block = false;
   bool runs = false;
-  bool once = false;        // executed at most once in an invocation
+  uint32_t bound = 0;       // executed at most so often in an invocation (loop_bounds.h)
   uint32_t loop_depth = 0;  // within its function
   // The subgroups that execute the segment are those that execute this one, or kNone.
   uint32_t same_subgroups = kNone;
@@ -57,6 +57,8 @@ struct SegmentGraph {
   std::vector<Exit> exits;           // of all functions; returns only of the entry point
   FlowGraph flow;  // a vertex for each segment; only the count of the entry segment is not known
   uint32_t entry_segment = 0;  // of the entry point
+  // Headers of loops whose number of executions is known each time that they are entered.
+  std::vector<FlowGraph::Known> constant_loops;
   // Entries of functions that are executed by the subgroups of all their addends together, callers
   // before callees.
   std::vector<FlowGraph::Known> called_by_subgroups;

@@ -23,6 +23,10 @@ class PlanMaker {
         flow_(graph.flow) {
     if (options.count_branches) split_edges(find_branch_edges(analyzed, graph));
     values_.assign(flow_.vertex_count, CounterPlan::kZero);
+    if (options.trip_counts && options.placement == Placement::Minimal) {
+      flow_.known.insert(flow_.known.end(), graph.constant_loops.begin(),
+                         graph.constant_loops.end());
+    }
     if (!options.trip_counts || options.counting != Counting::Private) return;
     for (const TripCount& trip : find_trip_counts(analyzed, graph)) {
       uint64_t& weight = flow_.weights[trip.segment];
@@ -97,8 +101,8 @@ class PlanMaker {
     return {segment, what, graph_.segments[segment].insert_at, {}, 0, {}};
   }
 
-  void add_terms(const std::vector<uint32_t>& vertices, bool negative) {
-    for (const uint32_t vertex : vertices) plan_.terms.push_back({values_[vertex], negative});
+  void add_terms(const std::vector<uint32_t>& vertices, int32_t factor) {
+    for (const uint32_t vertex : vertices) plan_.terms.push_back({values_[vertex], factor});
   }
 
   template <typename AddTerms>
@@ -110,8 +114,9 @@ class PlanMaker {
 
   void derive(const FlowEquation& equation) {
     plan_.derived.push_back(sum([&] {
-      add_terms(equation.plus, false);
-      add_terms(equation.minus, true);
+      const auto factor = static_cast<int32_t>(equation.factor);
+      add_terms(equation.plus, factor);
+      add_terms(equation.minus, -factor);
     }));
     values_[equation.vertex] = static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
   }
@@ -136,8 +141,8 @@ class PlanMaker {
 
   void add_balance(const FlowBalance& balance) {
     CounterPlan::Balance result;
-    result.inflow = sum([&] { add_terms(balance.inflow, false); });
-    result.outflow = sum([&] { add_terms(balance.outflow, false); });
+    result.inflow = sum([&] { add_terms(balance.inflow, 1); });
+    result.outflow = sum([&] { add_terms(balance.outflow, 1); });
     const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
     result.block = block_of(some.front());
     plan_.balances.push_back(result);
@@ -164,7 +169,7 @@ class PlanMaker {
     if (keeps_subgroups()) {
       for (const auto& entry : graph_.called_by_subgroups) {
         std::vector<CounterPlan::Term> terms;
-        for (const uint32_t caller : entry.addends) terms.push_back({subgroups_of(caller), false});
+        for (const uint32_t caller : entry.addends) terms.push_back({subgroups_of(caller), 1});
         plan_.derived.push_back(
             sum([&] { plan_.terms.insert(plan_.terms.end(), terms.begin(), terms.end()); }));
         subgroup_values_[entry.vertex] =

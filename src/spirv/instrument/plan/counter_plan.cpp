@@ -24,7 +24,7 @@ class Values {
     uint64_t total = 0;
     for (uint32_t i = sum.begin; i < sum.end; ++i) {
       const auto& term = plan_.terms[i];
-      total += term.negative ? -of(term.value) : of(term.value);
+      total += of(term.value) * static_cast<uint64_t>(int64_t{term.factor});
     }
     return total;
   }
@@ -67,7 +67,7 @@ std::vector<uint32_t> CounterPlan::factors(std::vector<uint32_t> weights) const 
     for (uint32_t t = derived[i].begin; t < derived[i].end; ++t) {
       const Term& term = terms[t];
       if (term.value >= weights.size()) continue;  // kZero
-      weights[term.value] += term.negative ? -weight : weight;
+      weights[term.value] += weight * static_cast<uint32_t>(term.factor);
     }
   }
   weights.resize(counter_count);

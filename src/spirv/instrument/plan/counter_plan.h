@@ -31,14 +31,14 @@ struct CounterPlan {
   static constexpr uint32_t kZero = ~0u;   // a value that is always 0
   static constexpr uint32_t kStreams = 4;  // at most, of vertices
 
-  // A sum of values, as positions in CounterPlan::terms.
+  // A weighted sum of values, as positions in CounterPlan::terms.
   struct Sum {
     uint32_t begin = 0;
     uint32_t end = 0;
   };
   struct Term {
     uint32_t value = kZero;
-    bool negative = false;
+    int32_t factor = 1;
   };
   // Two sums that are equal in every execution; `block` is one of their blocks.
   struct Balance {

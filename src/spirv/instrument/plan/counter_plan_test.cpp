@@ -12,7 +12,7 @@ CounterPlan diamond() {
   CounterPlan plan;
   plan.counter_count = 2;
   plan.block_count = 5;
-  plan.terms = {{0, false}, {1, true}, {2, false}, {1, false}, {0, false}};
+  plan.terms = {{0, 1}, {1, -1}, {2, 1}, {1, 1}, {0, 1}};
   plan.derived = {{0, 2}, {2, 4}};
   plan.block_values = {0, 2, 1, 3, CounterPlan::kZero};
   plan.balances = {{{4, 5}, {2, 4}, 3}};
@@ -43,6 +43,14 @@ TEST(CounterPlan, weighted_sums_of_values_are_factors_of_the_counters) {
   CounterPlan plan = diamond();
   plan.terms[2].value = CounterPlan::kZero;
   EXPECT_EQ(plan.factors({0, 0, 0, 1}), (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(CounterPlan, a_value_may_be_a_multiple_of_another) {
+  CounterPlan plan = diamond();
+  plan.terms[0].factor = 9;
+  EXPECT_EQ(plan.derive(std::array<uint64_t, 2>{10, 3}).executions,
+            (std::vector<uint64_t>{10, 87, 3, 90, 0}));
+  EXPECT_EQ(plan.factors({0, 0, 1, 2}), (std::vector<uint32_t>{27, ~0u}));
 }
 
 TEST(CounterPlan, broken_conservation_and_negative_counts_are_reported) {

@@ -100,8 +100,15 @@ class Solver {
     queue_.push_back(vertex);
   }
 
-  std::vector<FlowEquation> run() {
+  bool is_solved(uint32_t vertex) const { return solved_[vertex]; }
+
+  void start() {
     for (uint32_t node = 0; node < unknown_.size(); ++node) solve_node(node);
+    run();
+  }
+
+  // Derives what follows from the vertices that were marked.
+  void run() {
     while (!queue_.empty()) {
       const uint32_t vertex = queue_.back();
       queue_.pop_back();
@@ -116,13 +123,14 @@ class Solver {
       solve_node(in);
       solve_node(out);
     }
-    return std::move(equations_);
   }
+
+  std::vector<FlowEquation> take() { return std::move(equations_); }
 
  private:
   void solve_sum(const FlowGraph::Known& known) {
     if (solved_[known.vertex]) return;
-    equations_.push_back({known.vertex, known.addends, {}});
+    equations_.push_back({known.vertex, known.addends, {}, known.factor});
     mark_solved(known.vertex);
   }
 
@@ -131,7 +139,7 @@ class Solver {
     const auto vertex = std::find_if(arcs_[node].begin(), arcs_[node].end(),
                                      [&](uint32_t v) { return !solved_[v]; });
     if (vertex == arcs_[node].end()) return;  // solved, and still in the queue
-    FlowEquation equation{*vertex, {}, {}};
+    FlowEquation equation{*vertex, {}, {}, 1};
     const bool leaves = reduced_.in[*vertex] == node;
     for (const uint32_t v : arcs_[node]) {
       if (v == *vertex) continue;
@@ -171,7 +179,16 @@ FlowPlacement place_minimal(const FlowGraph& graph) {
   for (const auto& k : graph.known) {
     if (k.addends.empty()) solver.mark_solved(k.vertex);
   }
-  placement.derived = solver.run();
+  solver.start();
+  // A count that follows from itself.
+  for (const auto& k : graph.known) {
+    if (solver.is_solved(k.vertex)) continue;
+    placement.counted.push_back(k.vertex);
+    solver.mark_solved(k.vertex);
+    solver.run();
+  }
+  std::ranges::sort(placement.counted);
+  placement.derived = solver.take();
   return placement;
 }
 

@@ -20,11 +20,12 @@ struct FlowGraph {
   struct Edge {
     uint32_t from, to;
   };
-  // The count of `vertex` is the sum of those of `addends`, which are vertices of other components
-  // (without cycles between components). Without addends the count is given from outside.
+  // The count of `vertex` is `factor` times the sum of those of `addends`. Without addends the
+  // count is given from outside.
   struct Known {
     uint32_t vertex;
     std::vector<uint32_t> addends;
+    uint32_t factor = 1;
   };
 
   uint32_t vertex_count = 0;
@@ -33,10 +34,11 @@ struct FlowGraph {
   std::vector<uint64_t> weights;  // by vertex: the cost of a counter there
 };
 
-// count(vertex) = sum of plus - sum of minus.
+// count(vertex) = factor * (sum of plus - sum of minus).
 struct FlowEquation {
   uint32_t vertex;
   std::vector<uint32_t> plus, minus;
+  uint32_t factor = 1;
 };
 
 struct FlowPlacement {

@@ -147,7 +147,7 @@ std::vector<uint64_t> derive(const FlowPlacement& placement, const std::vector<u
     uint64_t count = 0;
     for (const uint32_t v : equation.plus) count += counts[v];
     for (const uint32_t v : equation.minus) count -= counts[v];
-    counts[equation.vertex] = count;
+    counts[equation.vertex] = equation.factor * count;
   }
   return counts;
 }
@@ -164,7 +164,7 @@ uint32_t rank_of_equations(const FlowGraph& graph) {
   for (const auto& known : graph.known) {
     auto& row = rows.emplace_back(graph.vertex_count);
     row[known.vertex] += 1;
-    for (const uint32_t v : known.addends) row[v] -= 1;
+    for (const uint32_t v : known.addends) row[v] -= known.factor;
   }
   const auto inverse = [](int64_t value) {
     int64_t result = 1;
@@ -253,6 +253,30 @@ TEST(Placement, an_empty_graph_needs_nothing) {
   const FlowPlacement placement = place_minimal(FlowGraph{});
   EXPECT_TRUE(placement.counted.empty());
   EXPECT_TRUE(placement.derived.empty());
+}
+
+// 0 -> 1 (header) -> 2 -> 1, 1 -> 3 -> 0
+FlowGraph loop_graph(std::vector<FlowGraph::Known> known) {
+  return {.vertex_count = 4,
+          .edges = {{0, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 0}},
+          .known = std::move(known),
+          .weights = {1, 8, 8, 1}};
+}
+
+TEST(Placement, a_multiple_of_another_count_needs_no_counter) {
+  const FlowGraph graph = loop_graph({{0, {}}, {1, {0}, 6}});
+  const FlowPlacement placement = place_minimal(graph);
+  EXPECT_TRUE(placement.counted.empty());
+  const std::vector<uint64_t> truth{10, 60, 50, 10};
+  EXPECT_EQ(derive(placement, truth, graph), truth);
+}
+
+TEST(Placement, a_multiple_of_what_follows_from_itself_is_counted) {
+  const FlowGraph graph = loop_graph({{0, {}}, {1, {2}, 2}});
+  const FlowPlacement placement = place_minimal(graph);
+  EXPECT_EQ(placement.counted, std::vector<uint32_t>{1});
+  const std::vector<uint64_t> truth{10, 20, 10, 10};
+  EXPECT_EQ(derive(placement, truth, graph), truth);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "spirv/analysis/induction.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -29,7 +31,7 @@ class FunctionTrips {
             std::vector<TripCount>& trips) {
     if (!has_loops()) return;
     map_blocks(segments, first_segment);
-    find_variables();
+    variables_.emplace(module_, function_, cfg_);
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
       if (cfg_.blocks()[block].merge != MergeKind::Loop || !runs(block)) continue;
       if (const auto loop = find_loop(block)) look_at(*loop, trips);
@@ -41,13 +43,9 @@ class FunctionTrips {
     uint32_t header, before, behind;  // blocks
     std::vector<uint32_t> blocks;
   };
-  struct Store {
-    uint32_t instruction, variable, value;
-  };
   struct Block {
     uint32_t segment = kNone;  // the first of the block
     bool cut = false;          // the block has several segments
-    std::vector<Store> stores;
   };
   struct Step {
     uint32_t from;  // id of the other summand
@@ -79,55 +77,6 @@ class FunctionTrips {
   bool runs(uint32_t block) const { return graph_.segments[blocks_[block].segment].runs; }
   uint32_t insert_at(uint32_t block) const {
     return graph_.segments[blocks_[block].segment].insert_at;
-  }
-
-  // --- variables used only by loads and stores
-
-  bool is_number(uint32_t type) const {
-    const auto definition = module_.definition(type);
-    return definition && definition->opcode() == Op::OpTypeInt && definition->operand(0) == 32;
-  }
-  bool is_relaxed(uint32_t id) const {
-    return module_.decoration(id, spv::Decoration::RelaxedPrecision).has_value();
-  }
-
-  void add_variable(const Instruction& instruction) {
-    const auto pointer = module_.definition(instruction.type_id());
-    if (!pointer || !is_number(pointer->operand(1)) || is_relaxed(instruction.result_id())) return;
-    variables_.emplace(instruction.result_id(), pointer->operand(1));
-  }
-
-  void find_variables() {
-    for (uint32_t i = function_.begin; i < function_.end; ++i) {
-      const Instruction instruction = module_.instruction(i);
-      if (instruction.opcode() == Op::OpVariable) {
-        add_variable(instruction);
-      } else {
-        look_for_other_uses(instruction);
-      }
-    }
-    for (uint32_t b = 0; b < blocks_.size(); ++b) {
-      for (uint32_t i = cfg_.blocks()[b].begin; i < cfg_.blocks()[b].end; ++i) {
-        const Instruction store = module_.instruction(i);
-        if (store.opcode() != Op::OpStore || !variables_.contains(store.operand(0))) continue;
-        blocks_[b].stores.push_back({i, store.operand(0), store.operand(1)});
-      }
-    }
-  }
-
-  // A literal may look like an id. Then one variable fewer is found.
-  void look_for_other_uses(const Instruction& instruction) {
-    const auto operands = instruction.operands();
-    if (instruction.opcode() == Op::OpExtInst &&
-        is_debug_information(module_.ext_inst_set(operands[0]))) {
-      return;
-    }
-    size_t pointers = 0;
-    if (instruction.opcode() == Op::OpLoad && operands.size() == 1) pointers = 1;
-    if (instruction.opcode() == Op::OpStore && operands.size() == 2) pointers = 1;
-    for (const uint32_t operand : operands.subspan(std::min(pointers, operands.size()))) {
-      variables_.erase(operand);
-    }
   }
 
   // --- loops
@@ -175,33 +124,20 @@ class FunctionTrips {
     return opcode == Op::OpConstant || opcode == Op::OpConstantNull || opcode == Op::OpSpecConstant;
   }
 
-  std::optional<uint32_t> odd_constant(uint32_t id) const {
-    if (module_.opcode_of(id) != Op::OpConstant) return std::nullopt;
-    const auto value = module_.constant_value(id);
-    return value && (*value & 1) ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt;
-  }
-
   // The summands of `id` if one is an odd constant.
   std::optional<Step> step_to(uint32_t id) const {
-    const auto sum = module_.definition(id);
-    if (!sum || !is_number(sum->type_id()) || is_relaxed(id)) return std::nullopt;
-    const bool adds = sum->opcode() == Op::OpIAdd;
-    if (!adds && sum->opcode() != Op::OpISub) return std::nullopt;
-    if (const auto step = odd_constant(sum->operand(1))) {
-      return Step{sum->operand(0), inverse_of(adds ? *step : 0 - *step)};
-    }
-    if (!adds) return std::nullopt;
-    const auto step = odd_constant(sum->operand(0));
-    return step ? std::optional(Step{sum->operand(1), inverse_of(*step)}) : std::nullopt;
+    const auto sum = constant_step(module_, id);
+    if (!sum || sum->step % 2 == 0) return std::nullopt;
+    return Step{sum->from, inverse_of(sum->step)};
   }
 
   void look_at(const Loop& loop, std::vector<TripCount>& trips) {
     std::unordered_map<uint32_t, uint32_t> stores;
     for (const uint32_t block : loop.blocks) {
-      for (const Store& store : blocks_[block].stores) ++stores[store.variable];
+      for (const VariableStore& store : variables_->stores(block)) ++stores[store.variable];
     }
     for (const uint32_t block : loop.blocks) {
-      for (const Store& store : blocks_[block].stores) {
+      for (const VariableStore& store : variables_->stores(block)) {
         if (stores[store.variable] == 1) look_at_store(loop, block, store, trips);
       }
     }
@@ -222,7 +158,7 @@ class FunctionTrips {
     trips.push_back(trip);
   }
 
-  void look_at_store(const Loop& loop, uint32_t block, const Store& store,
+  void look_at_store(const Loop& loop, uint32_t block, const VariableStore& store,
                      std::vector<TripCount>& trips) {
     const auto step = step_to(store.value);
     if (!step || !is_loaded_before(cfg_.blocks()[block], store, step->from)) return;
@@ -231,7 +167,7 @@ class FunctionTrips {
     add(loop,
         {.segment = blocks_[block].segment,
          .value = store.variable,
-         .type = variables_.at(store.variable),
+         .type = variables_->type_of(store.variable),
          .in_memory = true,
          .first = *first,
          .inverse = step->inverse},
@@ -239,24 +175,20 @@ class FunctionTrips {
   }
 
   // Whether `id` is the variable's value in this execution of the block before the store.
-  bool is_loaded_before(const CfgBlock& block, const Store& store, uint32_t id) const {
-    const uint32_t index = module_.definition_index(id);
-    if (index <= block.begin || index >= store.instruction || is_relaxed(id)) return false;
-    const Instruction load = module_.instruction(index);
-    return load.opcode() == Op::OpLoad && load.operand(0) == store.variable;
+  bool is_loaded_before(const CfgBlock& block, const VariableStore& store, uint32_t id) const {
+    return variables_->loaded_from(id, block) == store.variable &&
+           module_.definition_index(id) < store.instruction;
   }
 
   // The constant that the variable holds on entry to the loop.
   std::optional<uint32_t> value_before(const Loop& loop, uint32_t variable) const {
-    std::optional<uint32_t> value;
-    for (const Store& store : blocks_[loop.before].stores) {
-      if (store.variable == variable) value = store.value;
-    }
-    return value && is_constant(*value) ? value : std::nullopt;
+    const uint32_t value = variables_->last_value(variable, loop.before);
+    return is_constant(value) ? std::optional(value) : std::nullopt;
   }
 
   void look_at_phi(const Loop& loop, const Instruction& phi, std::vector<TripCount>& trips) {
-    if (phi.operand_count() != 4 || !is_number(phi.type_id()) || is_relaxed(phi.result_id())) {
+    if (phi.operand_count() != 4 || !is_int32(module_, phi.type_id()) ||
+        is_relaxed(module_, phi.result_id())) {
       return;
     }
     const bool swapped = cfg_.block_of(phi.operand(1)) != loop.before;
@@ -283,8 +215,8 @@ class FunctionTrips {
   uint32_t first_segment_ = 0;
   std::vector<bool> told_;  // by segment of the function
   std::vector<Block> blocks_;
-  std::vector<uint32_t> found_in_;                    // by block: header of the last loop with it
-  std::unordered_map<uint32_t, uint32_t> variables_;  // to types
+  std::vector<uint32_t> found_in_;  // by block: header of the last loop with it
+  std::optional<IntegerVariables> variables_;
 };
 
 }  // namespace

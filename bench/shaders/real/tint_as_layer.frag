@@ -1,0 +1,19 @@
+// tint.frag with manual counting, beside meshlets_as_layer.mesh: the fourth counter of a shard.
+#version 450
+#extension GL_ARB_gpu_shader_int64 : require
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_shader_atomic_int64 : require
+#extension GL_KHR_shader_subgroup_ballot : require
+layout(location = 0) in vec3 tint;
+layout(location = 0) out vec4 color;
+layout(buffer_reference, std430, buffer_reference_align = 128) buffer Record { uint64_t counters[]; };
+layout(push_constant) uniform Push { layout(offset = 16) Record record; };
+
+void main() {
+  color = vec4(tint, 1.0);
+  const uvec4 counting = subgroupBallot(!gl_HelperInvocation);
+  if (uint64_t(record) != 0 && gl_SubgroupInvocationID == subgroupBallotFindLSB(counting)) {
+    const uint shard = uint(gl_FragCoord.x) / 8 & 255;
+    atomicAdd(record.counters[shard * 16 + 3], uint64_t(subgroupBallotBitCount(counting)));
+  }
+}

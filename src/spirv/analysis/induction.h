@@ -1,0 +1,54 @@
+// What analyses of induction variables share: the variables of a function that hold 32-bit
+// integers and are only loaded and stored, and sums with a constant.
+//
+// Values that may be computed with less than 32 bits (RelaxedPrecision) are left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "spirv/analysis/cfg.h"
+
+namespace tally::spirv {
+
+struct VariableStore {
+  uint32_t instruction, variable, value;
+};
+
+class IntegerVariables {
+ public:
+  IntegerVariables(const Module& module, const Function& function, const Cfg& cfg);
+
+  // 0 if `variable` is none of them.
+  uint32_t type_of(uint32_t variable) const;
+  // Those of a block, in order.
+  std::span<const VariableStore> stores(uint32_t block) const { return stores_[block]; }
+  // The variable that `id` is loaded from by an instruction of the block, or 0.
+  uint32_t loaded_from(uint32_t id, const CfgBlock& block) const;
+  // What the block stores last in the variable, or 0.
+  uint32_t last_value(uint32_t variable, uint32_t block) const;
+
+ private:
+  void add(const Instruction& variable);
+  void look_for_other_uses(const Instruction& instruction);
+
+  const Module& module_;
+  std::unordered_map<uint32_t, uint32_t> types_;  // by variable
+  std::vector<std::vector<VariableStore>> stores_;
+};
+
+struct ConstantStep {
+  uint32_t from;  // id of the other summand
+  uint32_t step;  // modulo 2^32
+};
+
+// The summands of `id` if it is a 32-bit sum or difference with a constant.
+std::optional<ConstantStep> constant_step(const Module& module, uint32_t id);
+
+bool is_int32(const Module& module, uint32_t type);
+bool is_relaxed(const Module& module, uint32_t id);
+
+}  // namespace tally::spirv

@@ -1,0 +1,295 @@
+#include "spirv/analysis/loop_bounds.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "spirv/analysis/induction.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+constexpr size_t kMaxSpine = 64;  // blocks of a loop that are looked at, from each end
+
+// A loop goes on while `value` is less than `limit`, or with `descends` while it is greater.
+struct Test {
+  uint32_t value;  // id
+  int64_t limit;
+  bool is_signed;
+  bool descends;
+};
+
+// In each iteration the value that is tested grows by `step`.
+struct Induction {
+  std::optional<uint32_t> first;  // the value that is tested first, if it is a constant
+  uint32_t step;                  // modulo 2^32
+};
+
+int64_t extend(uint32_t value, bool is_signed) {
+  return is_signed ? int64_t{static_cast<int32_t>(value)} : int64_t{value};
+}
+
+// How often the test lets the loop go on: at most, and exactly if the first value is known.
+uint32_t passes(const Test& test, const Induction& induction) {
+  int64_t low = test.is_signed ? std::numeric_limits<int32_t>::min() : 0;
+  int64_t high = low + std::numeric_limits<uint32_t>::max();
+  int64_t step = extend(induction.step, true);
+  int64_t limit = test.limit;
+  if (test.descends) {  // the same with negative numbers
+    std::swap(low, high);
+    for (int64_t* number : {&low, &high, &step, &limit}) *number = -*number;
+  }
+  // What passes must not wrap around in the next step.
+  if (step <= 0 || limit - 1 + step > high) return kUnbounded;
+  int64_t first = low;
+  if (induction.first) {
+    first = extend(*induction.first, test.is_signed) * (test.descends ? -1 : 1);
+  }
+  const int64_t result = std::max<int64_t>(0, (limit - first + step - 1) / step);
+  return result < kUnbounded ? static_cast<uint32_t>(result) : kUnbounded;
+}
+
+class FunctionBounds {
+ public:
+  FunctionBounds(const Module& module, const Function& function, const Cfg& cfg)
+      : module_(module), function_(function), cfg_(cfg) {}
+
+  std::vector<LoopBound> find() {
+    std::vector<std::vector<uint32_t>> successors;
+    for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
+      const auto next = cfg_.successors(block);
+      successors.emplace_back(next.begin(), next.end());
+    }
+    std::vector<LoopBound> bounds;
+    for (Loop& loop : find_loops(successors, 0)) {
+      if (!variables_) variables_.emplace(module_, function_, cfg_);
+      bounds.push_back(bound_of(std::move(loop)));
+    }
+    return bounds;
+  }
+
+ private:
+  LoopBound bound_of(Loop found) const {
+    LoopBound bound{std::move(found)};
+    const Loop& loop = bound.loop;
+    if (loop.has_other_entries) return bound;
+    const std::vector<uint32_t> spine = find_spine(loop);
+    for (const uint32_t block : spine) {
+      const auto test = test_at(loop, block);
+      if (!test) continue;
+      auto induction = phi_induction(loop, test->value);
+      if (!induction) induction = variable_induction(loop, spine, block, test->value);
+      if (!induction) continue;
+      const uint32_t often = passes(*test, *induction);
+      if (often >= kUnbounded - 1) continue;
+      bound.executions = std::min(bound.executions, often + 1);
+      if (induction->first && only_leaves_from(loop, block)) bound.before = only_block_before(loop);
+    }
+    return bound;
+  }
+
+  bool only_leaves_from(const Loop& loop, uint32_t block) const {
+    return std::ranges::all_of(loop.vertices, [&](uint32_t inside) {
+      return inside == block || std::ranges::all_of(cfg_.successors(inside), [&](uint32_t next) {
+               return contains(loop, next);
+             });
+    });
+  }
+
+  // The block from which the loop is entered, if it leads nowhere else.
+  uint32_t only_block_before(const Loop& loop) const {
+    const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
+    return before != kNone && cfg_.successors(before).size() == 1 ? before : kNone;
+  }
+
+  static bool contains(const Loop& loop, uint32_t block) {
+    return std::ranges::binary_search(loop.vertices, block);
+  }
+
+  // The only block inside or outside of the loop among `blocks`, or kNone.
+  static uint32_t only_one(std::span<const uint32_t> blocks, const Loop& loop, bool inside) {
+    uint32_t result = kNone;
+    for (const uint32_t block : blocks) {
+      if (contains(loop, block) != inside) continue;
+      if (result != kNone) return kNone;
+      result = block;
+    }
+    return result;
+  }
+  uint32_t next_in(const Loop& loop, uint32_t block) const {
+    return only_one(cfg_.successors(block), loop, true);
+  }
+
+  // Blocks that are executed exactly once in each iteration that another follows: those from the
+  // header to the first branch in the loop, and those from the last junction back to the header. In
+  // this order.
+  std::vector<uint32_t> find_spine(const Loop& loop) const {
+    std::vector<uint32_t> blocks{loop.header};
+    while (blocks.size() < kMaxSpine) {
+      const uint32_t next = next_in(loop, blocks.back());
+      if (next == loop.header) return blocks;
+      if (next == kNone || cfg_.predecessors(next).size() != 1) break;
+      blocks.push_back(next);
+    }
+    std::vector<uint32_t> backwards;
+    uint32_t after = loop.header;
+    uint32_t block = only_one(cfg_.predecessors(loop.header), loop, true);
+    while (block != kNone && next_in(loop, block) == after && backwards.size() < kMaxSpine) {
+      backwards.push_back(block);
+      if (cfg_.predecessors(block).size() != 1) break;
+      after = block;
+      block = cfg_.predecessors(block)[0];
+    }
+    blocks.insert(blocks.end(), backwards.rbegin(), backwards.rend());
+    return blocks;
+  }
+
+  // --- the test
+
+  std::optional<uint32_t> constant(uint32_t id) const {
+    const Op opcode = module_.opcode_of(id);
+    if (opcode == Op::OpConstantNull) return 0;
+    if (opcode != Op::OpConstant || !is_int32(module_, module_.type_of(id))) return std::nullopt;
+    return static_cast<uint32_t>(module_.constant_value(id).value_or(0));
+  }
+
+  // The test at the end of the block, if one outcome leaves the loop.
+  std::optional<Test> test_at(const Loop& loop, uint32_t block) const {
+    const Instruction branch = module_.instruction(cfg_.blocks()[block].end - 1);
+    if (branch.opcode() != Op::OpBranchConditional) return std::nullopt;
+    const uint32_t next = next_in(loop, block);
+    if (next == kNone || cfg_.successors(block).size() != 2) return std::nullopt;
+    const auto comparison = module_.definition(branch.operand(0));
+    if (!comparison) return std::nullopt;
+    return test_of(*comparison, cfg_.block_of(branch.operand(1)) == next);
+  }
+
+  // `passes`: the result of the comparison with which the loop goes on.
+  std::optional<Test> test_of(const Instruction& comparison, bool passes) const {
+    bool is_signed = false, descends = false, or_equal = false;
+    switch (comparison.opcode()) {
+      case Op::OpSLessThan:
+        is_signed = true;
+        [[fallthrough]];
+      case Op::OpULessThan:
+        break;
+      case Op::OpSLessThanEqual:
+        is_signed = true;
+        [[fallthrough]];
+      case Op::OpULessThanEqual:
+        or_equal = true;
+        break;
+      case Op::OpSGreaterThan:
+        is_signed = true;
+        [[fallthrough]];
+      case Op::OpUGreaterThan:
+        descends = true;
+        break;
+      case Op::OpSGreaterThanEqual:
+        is_signed = true;
+        [[fallthrough]];
+      case Op::OpUGreaterThanEqual:
+        descends = or_equal = true;
+        break;
+      default:
+        return std::nullopt;
+    }
+    uint32_t value = comparison.operand(0), other = comparison.operand(1);
+    if (constant(value)) {
+      std::swap(value, other);
+      descends = !descends;
+    }
+    const auto limit = constant(other);
+    if (!limit) return std::nullopt;
+    if (!passes) {
+      descends = !descends;
+      or_equal = !or_equal;
+    }
+    const int64_t past = or_equal ? (descends ? -1 : 1) : 0;
+    return Test{value, extend(*limit, is_signed) + past, is_signed, descends};
+  }
+
+  // --- the induction variable
+
+  // `value`: an OpPhi of the header, or the value that it has in the next iteration.
+  std::optional<Induction> phi_induction(const Loop& loop, uint32_t value) const {
+    const auto sum = constant_step(module_, value);
+    const auto phi = module_.definition(sum ? sum->from : value);
+    if (!phi || phi->opcode() != Op::OpPhi || phi->operand_count() != 4) return std::nullopt;
+    const CfgBlock& header = cfg_.blocks()[loop.header];
+    const uint32_t index = module_.definition_index(phi->result_id());
+    if (index < header.begin || index >= header.end || is_relaxed(module_, phi->result_id())) {
+      return std::nullopt;
+    }
+    const uint32_t back = cfg_.block_of(phi->operand(3));
+    const bool swapped = back == kNone || !contains(loop, back);
+    const uint32_t first = phi->operand(swapped ? 2 : 0), again = phi->operand(swapped ? 0 : 2);
+    const auto step = constant_step(module_, again);
+    if (!step || step->from != phi->result_id() || (sum && value != again)) return std::nullopt;
+    return induction_from(first, step->step, value == again);
+  }
+
+  // `steps`: the first test comes after the first step.
+  std::optional<Induction> induction_from(uint32_t first, uint32_t step, bool steps) const {
+    auto value = constant(first);
+    if (value && steps) *value += step;
+    return Induction{value, step};
+  }
+
+  // `value`: loaded in `block` from a variable that the loop stores once, on the spine.
+  std::optional<Induction> variable_induction(const Loop& loop, std::span<const uint32_t> spine,
+                                              uint32_t block, uint32_t value) const {
+    const uint32_t variable = variables_->loaded_from(value, cfg_.blocks()[block]);
+    if (variable == 0) return std::nullopt;
+    const VariableStore* store = nullptr;
+    uint32_t stored_in = kNone;
+    for (const uint32_t inside : loop.vertices) {
+      for (const VariableStore& other : variables_->stores(inside)) {
+        if (other.variable != variable) continue;
+        if (store != nullptr) return std::nullopt;
+        store = &other;
+        stored_in = inside;
+      }
+    }
+    const auto place = std::ranges::find(spine, stored_in);
+    if (store == nullptr || place == spine.end()) return std::nullopt;
+    const auto step = constant_step(module_, store->value);
+    if (!step || variables_->loaded_from(step->from, cfg_.blocks()[stored_in]) != variable ||
+        module_.definition_index(step->from) > store->instruction) {
+      return std::nullopt;
+    }
+    const bool steps = stored_in == block ? store->instruction < module_.definition_index(value)
+                                          : place < std::ranges::find(spine, block);
+    const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
+    const uint32_t first = before == kNone ? 0 : variables_->last_value(variable, before);
+    return induction_from(first, step->step, steps);
+  }
+
+  const Module& module_;
+  const Function& function_;
+  const Cfg& cfg_;
+  std::optional<IntegerVariables> variables_;
+};
+
+}  // namespace
+
+std::vector<LoopBound> find_loop_bounds(const Module& module, const Function& function,
+                                        const Cfg& cfg) {
+  return FunctionBounds(module, function, cfg).find();
+}
+
+std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count) {
+  std::vector<uint32_t> bounds(block_count, 1), depths(block_count);
+  for (const LoopBound& bound : loops) {
+    for (const uint32_t block : bound.loop.vertices) {
+      bounds[block] = product_of_bounds(bounds[block], bound.executions);
+      // It may be in further loops.
+      if (++depths[block] == kMaxLoopDepth) bounds[block] = kUnbounded;
+    }
+  }
+  return bounds;
+}
+
+}  // namespace tally::spirv

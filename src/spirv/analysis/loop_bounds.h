@@ -1,0 +1,39 @@
+// How often loops are executed, as far as constants tell: a test that every iteration executes
+// compares an induction variable with a constant, as in for (i = first; i < 98; i += 64). The loop
+// is bounded even if `first` is not known, because i is unsigned. With a constant `first`, and if
+// nothing else leaves the loop, the number of executions is known.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spirv/analysis/cfg.h"
+#include "spirv/analysis/loops.h"
+
+namespace tally::spirv {
+
+inline constexpr uint32_t kUnbounded = ~0u;
+
+constexpr uint32_t product_of_bounds(uint32_t a, uint32_t b) {
+  const uint64_t product = uint64_t{a} * b;
+  return product < kUnbounded ? static_cast<uint32_t>(product) : kUnbounded;
+}
+
+struct LoopBound {
+  Loop loop;
+  // Of the header, each time that the loop is entered: at most, or kUnbounded.
+  uint32_t executions = kUnbounded;
+  // If not kNone, the header is executed exactly that often each time that this block is executed,
+  // provided that no invocation ends in a block of the loop.
+  uint32_t before = kNone;
+};
+
+// Of all loops of a function, outer ones before those in them.
+std::vector<LoopBound> find_loop_bounds(const Module& module, const Function& function,
+                                        const Cfg& cfg);
+
+// How often a call of the function executes each of its blocks at most, or kUnbounded.
+std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count);
+
+}  // namespace tally::spirv
