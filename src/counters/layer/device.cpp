@@ -79,7 +79,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.int64_atomics = gpu.int64_atomics;
   result.subgroup_stages = gpu.subgroup_stages;
   result.pass.max_shards_log2 = options.max_shards_log2;
-  result.pass.sm_builtins = gpu.sm_builtins;
+  result.pass.sm_builtins = creation.sm_builtins();
   result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);
   result.pass.count_branches = options.count_branches && instrumentation;
   result.pass.count_outputs = queries.counts_shaders();

@@ -157,6 +157,7 @@ void DeviceCreation::enable_needs() {
                                  .timestamps = emulated_queries_.timestamps,
                                  .conditional_rendering = conditional_rendering(),
                                  .host_query_reset = driver_counts_samples(),
+                                 .sm_builtins = sm_builtins(),
                                  .cache_control = compile_threads() != 0});
   const auto* libraries = copy_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);

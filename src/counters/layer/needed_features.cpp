@@ -113,12 +113,12 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   enable_core_features(info, needs);
   enable_buffer_device_address(info, gpu);
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
-  if (gpu.sm_builtins) enable_sm_builtins(info);
   if (needs.regions && gpu.multiview) enable_multiview(info);
   if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
+  if (needs.sm_builtins) enable_sm_builtins(info);
   if (needs.cache_control) enable_cache_control(info, gpu);
 }
 

@@ -13,6 +13,7 @@ struct FeatureNeeds {
   bool timestamps = false;             // emulated timestamps
   bool conditional_rendering = false;  // the layer records conditional rendering
   bool host_query_reset = false;       // the layer resets queries of the driver
+  bool sm_builtins = false;            // vertex shaders read their multiprocessor
   bool cache_control = false;          // the layer asks whether pipelines are in a cache
 };
 

@@ -16,21 +16,62 @@ bool is_relaxed(const Module& module, uint32_t id) {
   return module.decoration(id, spv::Decoration::RelaxedPrecision).has_value();
 }
 
+uint32_t ConstantStep::apply(uint32_t value) const {
+  const auto as_signed = static_cast<int32_t>(value);
+  switch (operation) {
+    case Op::OpIAdd:
+      return value + number;
+    case Op::OpIMul:
+      return value * number;
+    case Op::OpUDiv:
+      return value / number;
+    case Op::OpSDiv:
+      return static_cast<uint32_t>(as_signed / static_cast<int32_t>(number));
+    case Op::OpShiftLeftLogical:
+      return value << number;
+    case Op::OpShiftRightLogical:
+      return value >> number;
+    default:
+      return static_cast<uint32_t>(as_signed >> number);
+  }
+}
+
 std::optional<ConstantStep> constant_step(const Module& module, uint32_t id) {
-  const auto sum = module.definition(id);
-  if (!sum || !is_int32(module, sum->type_id()) || is_relaxed(module, id)) return std::nullopt;
-  const bool adds = sum->opcode() == Op::OpIAdd;
-  if (!adds && sum->opcode() != Op::OpISub) return std::nullopt;
+  const auto result = module.definition(id);
+  if (!result || !is_int32(module, result->type_id()) || is_relaxed(module, id)) {
+    return std::nullopt;
+  }
   const auto constant = [&](uint32_t operand) -> std::optional<uint32_t> {
-    if (module.opcode_of(operand) != Op::OpConstant) return std::nullopt;
+    const bool is_one =
+        module.opcode_of(operand) == Op::OpConstant && is_int32(module, module.type_of(operand));
+    if (!is_one) return std::nullopt;
     return static_cast<uint32_t>(module.constant_value(operand).value_or(0));
   };
-  if (const auto step = constant(sum->operand(1))) {
-    return ConstantStep{sum->operand(0), adds ? *step : 0 - *step};
+  const auto one = constant(result->operand(0)), other = constant(result->operand(1));
+  const auto step = [&](bool is_defined) {
+    return is_defined ? std::optional(ConstantStep{result->operand(0), result->opcode(), *other})
+                      : std::nullopt;
+  };
+  switch (result->opcode()) {
+    case Op::OpISub:
+      if (!other) return std::nullopt;
+      return ConstantStep{result->operand(0), Op::OpIAdd, 0 - *other};
+    case Op::OpIAdd:
+    case Op::OpIMul:
+      if (other) return step(true);
+      if (one) return ConstantStep{result->operand(1), result->opcode(), *one};
+      return std::nullopt;
+    case Op::OpUDiv:
+      return step(other && *other != 0);
+    case Op::OpSDiv:
+      return step(other && *other != 0 && *other != ~0u);
+    case Op::OpShiftLeftLogical:
+    case Op::OpShiftRightLogical:
+    case Op::OpShiftRightArithmetic:
+      return step(other && *other < 32);
+    default:
+      return std::nullopt;
   }
-  if (!adds) return std::nullopt;
-  const auto step = constant(sum->operand(0));
-  return step ? std::optional(ConstantStep{sum->operand(1), *step}) : std::nullopt;
 }
 
 IntegerVariables::IntegerVariables(const Module& module, const Function& function, const Cfg& cfg)

@@ -1,5 +1,5 @@
 // What analyses of induction variables share: the variables of a function that hold 32-bit
-// integers and are only loaded and stored, and sums with a constant.
+// integers and are only loaded and stored, and operations with a constant.
 //
 // Values that may be computed with less than 32 bits (RelaxedPrecision) are left out.
 #pragma once
@@ -40,12 +40,16 @@ class IntegerVariables {
   std::vector<std::vector<VariableStore>> stores_;
 };
 
+// A 32-bit sum, product, quotient or shift with a constant.
 struct ConstantStep {
-  uint32_t from;  // id of the other summand
-  uint32_t step;  // modulo 2^32
+  uint32_t from;      // id of the other operand
+  spv::Op operation;  // a difference is a sum with the negative number
+  uint32_t number;
+
+  uint32_t apply(uint32_t value) const;
 };
 
-// The summands of `id` if it is a 32-bit sum or difference with a constant.
+// How `id` is computed, if by such an operation.
 std::optional<ConstantStep> constant_step(const Module& module, uint32_t id);
 
 bool is_int32(const Module& module, uint32_t type);

@@ -11,44 +11,113 @@ namespace {
 
 using spv::Op;
 
-constexpr size_t kMaxSpine = 64;  // blocks of a loop that are looked at, from each end
+constexpr size_t kMaxSpine = 64;     // blocks of a loop that are looked at, from each end
+constexpr uint32_t kMaxSteps = 256;  // of a loop that is run here
 
-// A loop goes on while `value` is less than `limit`, or with `descends` while it is greater.
+// A loop goes on while `value` compares with `limit` as it should.
 struct Test {
   uint32_t value;  // id
-  int64_t limit;
-  bool is_signed;
-  bool descends;
+  uint32_t limit;
+  Op comparison;
+  bool result;  // with which the loop goes on
 };
 
-// In each iteration the value that is tested grows by `step`.
 struct Induction {
   std::optional<uint32_t> first;  // the value that is tested first, if it is a constant
-  uint32_t step;                  // modulo 2^32
+  ConstantStep step;              // to the value that is tested next
 };
+
+bool is_signed(Op comparison) {
+  return comparison == Op::OpSLessThan || comparison == Op::OpSLessThanEqual ||
+         comparison == Op::OpSGreaterThan || comparison == Op::OpSGreaterThanEqual;
+}
+bool is_less(Op comparison) {
+  return comparison == Op::OpULessThan || comparison == Op::OpSLessThan ||
+         comparison == Op::OpULessThanEqual || comparison == Op::OpSLessThanEqual;
+}
+bool is_greater(Op comparison) {
+  return comparison == Op::OpUGreaterThan || comparison == Op::OpSGreaterThan ||
+         comparison == Op::OpUGreaterThanEqual || comparison == Op::OpSGreaterThanEqual;
+}
+bool is_or_equal(Op comparison) {
+  return comparison == Op::OpULessThanEqual || comparison == Op::OpSLessThanEqual ||
+         comparison == Op::OpUGreaterThanEqual || comparison == Op::OpSGreaterThanEqual;
+}
+
+// The comparison with its operands exchanged.
+Op exchanged(Op comparison) {
+  switch (comparison) {
+    case Op::OpULessThan:
+      return Op::OpUGreaterThan;
+    case Op::OpSLessThan:
+      return Op::OpSGreaterThan;
+    case Op::OpULessThanEqual:
+      return Op::OpUGreaterThanEqual;
+    case Op::OpSLessThanEqual:
+      return Op::OpSGreaterThanEqual;
+    case Op::OpUGreaterThan:
+      return Op::OpULessThan;
+    case Op::OpSGreaterThan:
+      return Op::OpSLessThan;
+    case Op::OpUGreaterThanEqual:
+      return Op::OpULessThanEqual;
+    case Op::OpSGreaterThanEqual:
+      return Op::OpSLessThanEqual;
+    default:
+      return comparison;
+  }
+}
 
 int64_t extend(uint32_t value, bool is_signed) {
   return is_signed ? int64_t{static_cast<int32_t>(value)} : int64_t{value};
 }
 
-// How often the test lets the loop go on: at most, and exactly if the first value is known.
-uint32_t passes(const Test& test, const Induction& induction) {
-  int64_t low = test.is_signed ? std::numeric_limits<int32_t>::min() : 0;
+bool holds(const Test& test, uint32_t value) {
+  const int64_t one = extend(value, is_signed(test.comparison));
+  const int64_t other = extend(test.limit, is_signed(test.comparison));
+  bool result = one == other;
+  if (is_less(test.comparison)) {
+    result = is_or_equal(test.comparison) ? one <= other : one < other;
+  } else if (is_greater(test.comparison)) {
+    result = is_or_equal(test.comparison) ? one >= other : one > other;
+  } else if (test.comparison == Op::OpINotEqual) {
+    result = !result;
+  }
+  return result == test.result;
+}
+
+// How often the test lets the loop go on: at most, and exactly if the first value is known. Where
+// values are added, and less or more is asked for.
+uint32_t passes_of_sums(const Test& test, const Induction& induction) {
+  const bool with_sign = is_signed(test.comparison);
+  const bool descends = is_greater(test.comparison) == test.result;
+  int64_t limit = extend(test.limit, with_sign);
+  if (is_or_equal(test.comparison) == test.result) limit += descends ? -1 : 1;
+  int64_t low = with_sign ? std::numeric_limits<int32_t>::min() : 0;
   int64_t high = low + std::numeric_limits<uint32_t>::max();
-  int64_t step = extend(induction.step, true);
-  int64_t limit = test.limit;
-  if (test.descends) {  // the same with negative numbers
+  int64_t step = extend(induction.step.number, true);
+  if (descends) {  // the same with negative numbers
     std::swap(low, high);
     for (int64_t* number : {&low, &high, &step, &limit}) *number = -*number;
   }
   // What passes must not wrap around in the next step.
   if (step <= 0 || limit - 1 + step > high) return kUnbounded;
   int64_t first = low;
-  if (induction.first) {
-    first = extend(*induction.first, test.is_signed) * (test.descends ? -1 : 1);
-  }
+  if (induction.first) first = extend(*induction.first, with_sign) * (descends ? -1 : 1);
   const int64_t result = std::max<int64_t>(0, (limit - first + step - 1) / step);
   return result < kUnbounded ? static_cast<uint32_t>(result) : kUnbounded;
+}
+
+uint32_t passes(const Test& test, const Induction& induction) {
+  const bool is_ordered = is_less(test.comparison) || is_greater(test.comparison);
+  if (is_ordered && induction.step.operation == Op::OpIAdd) return passes_of_sums(test, induction);
+  if (!induction.first) return kUnbounded;
+  uint32_t value = *induction.first;
+  for (uint32_t count = 0; count < kMaxSteps; ++count) {
+    if (!holds(test, value)) return count;
+    value = induction.step.apply(value);
+  }
+  return kUnbounded;
 }
 
 class FunctionBounds {
@@ -85,7 +154,7 @@ class FunctionBounds {
       const uint32_t often = passes(*test, *induction);
       if (often >= kUnbounded - 1) continue;
       bound.executions = std::min(bound.executions, often + 1);
-      if (induction->first && only_leaves_from(loop, block)) bound.before = only_block_before(loop);
+      if (induction->first && only_leaves_from(loop, block)) bound.constant = frame_of(loop, block);
     }
     return bound;
   }
@@ -98,10 +167,13 @@ class FunctionBounds {
     });
   }
 
-  // The block from which the loop is entered, if it leads nowhere else.
-  uint32_t only_block_before(const Loop& loop) const {
+  std::optional<LoopBound::Constant> frame_of(const Loop& loop, uint32_t test) const {
     const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
-    return before != kNone && cfg_.successors(before).size() == 1 ? before : kNone;
+    const uint32_t latch = only_one(cfg_.predecessors(loop.header), loop, true);
+    const uint32_t exit = only_one(cfg_.successors(test), loop, false);
+    if (before == kNone || cfg_.successors(before).size() != 1) return std::nullopt;
+    if (latch == kNone || next_in(loop, latch) != loop.header) return std::nullopt;
+    return LoopBound::Constant{before, exit, test, latch};
   }
 
   static bool contains(const Loop& loop, uint32_t block) {
@@ -166,49 +238,18 @@ class FunctionBounds {
     return test_of(*comparison, cfg_.block_of(branch.operand(1)) == next);
   }
 
-  // `passes`: the result of the comparison with which the loop goes on.
-  std::optional<Test> test_of(const Instruction& comparison, bool passes) const {
-    bool is_signed = false, descends = false, or_equal = false;
-    switch (comparison.opcode()) {
-      case Op::OpSLessThan:
-        is_signed = true;
-        [[fallthrough]];
-      case Op::OpULessThan:
-        break;
-      case Op::OpSLessThanEqual:
-        is_signed = true;
-        [[fallthrough]];
-      case Op::OpULessThanEqual:
-        or_equal = true;
-        break;
-      case Op::OpSGreaterThan:
-        is_signed = true;
-        [[fallthrough]];
-      case Op::OpUGreaterThan:
-        descends = true;
-        break;
-      case Op::OpSGreaterThanEqual:
-        is_signed = true;
-        [[fallthrough]];
-      case Op::OpUGreaterThanEqual:
-        descends = or_equal = true;
-        break;
-      default:
-        return std::nullopt;
+  // `result`: with which the loop goes on.
+  std::optional<Test> test_of(const Instruction& comparison, bool result) const {
+    const Op opcode = comparison.opcode();
+    const bool compares = is_less(opcode) || is_greater(opcode) || opcode == Op::OpIEqual ||
+                          opcode == Op::OpINotEqual;
+    if (!compares) return std::nullopt;
+    if (const auto limit = constant(comparison.operand(1))) {
+      return Test{comparison.operand(0), *limit, opcode, result};
     }
-    uint32_t value = comparison.operand(0), other = comparison.operand(1);
-    if (constant(value)) {
-      std::swap(value, other);
-      descends = !descends;
-    }
-    const auto limit = constant(other);
+    const auto limit = constant(comparison.operand(0));
     if (!limit) return std::nullopt;
-    if (!passes) {
-      descends = !descends;
-      or_equal = !or_equal;
-    }
-    const int64_t past = or_equal ? (descends ? -1 : 1) : 0;
-    return Test{value, extend(*limit, is_signed) + past, is_signed, descends};
+    return Test{comparison.operand(1), *limit, exchanged(opcode), result};
   }
 
   // --- the induction variable
@@ -228,14 +269,14 @@ class FunctionBounds {
     const uint32_t first = phi->operand(swapped ? 2 : 0), again = phi->operand(swapped ? 0 : 2);
     const auto step = constant_step(module_, again);
     if (!step || step->from != phi->result_id() || (sum && value != again)) return std::nullopt;
-    return induction_from(first, step->step, value == again);
+    return induction_from(first, *step, value == again);
   }
 
   // `steps`: the first test comes after the first step.
-  std::optional<Induction> induction_from(uint32_t first, uint32_t step, bool steps) const {
+  Induction induction_from(uint32_t first, const ConstantStep& step, bool steps) const {
     auto value = constant(first);
-    if (value && steps) *value += step;
-    return Induction{value, step};
+    if (value && steps) value = step.apply(*value);
+    return {value, step};
   }
 
   // `value`: loaded in `block` from a variable that the loop stores once, on the spine.
@@ -264,7 +305,7 @@ class FunctionBounds {
                                           : place < std::ranges::find(spine, block);
     const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
     const uint32_t first = before == kNone ? 0 : variables_->last_value(variable, before);
-    return induction_from(first, step->step, steps);
+    return induction_from(first, *step, steps);
   }
 
   const Module& module_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,9 +25,14 @@ struct LoopBound {
   Loop loop;
   // Of the header, each time that the loop is entered: at most, or kUnbounded.
   uint32_t executions = kUnbounded;
-  // If not kNone, the header is executed exactly that often each time that this block is executed,
-  // provided that no invocation ends in a block of the loop.
-  uint32_t before = kNone;
+  // What is known if the header is executed exactly that often, provided that no invocation ends in
+  // a block of the loop. The loop is entered by one edge and left by one.
+  struct Constant {
+    uint32_t before, exit;  // the only blocks before and after the loop
+    uint32_t test;          // the block that leads to `exit`
+    uint32_t latch;         // the only block that branches back, and to no other block of the loop
+  };
+  std::optional<Constant> constant;
 };
 
 // Of all loops of a function, outer ones before those in them.

@@ -100,7 +100,8 @@ TEST(LoopBounds, every_comparison_counts_up_or_down) {
                                               {"OpSLessThan %bool %i %minus_one", 1},
                                               {"OpULessThan %bool %i %null", 1},
                                               {"OpUGreaterThan %bool %i %five", kUnbounded},
-                                              {"OpIEqual %bool %i %five", kUnbounded}};
+                                              {"OpINotEqual %bool %i %five", 6},
+                                              {"OpIEqual %bool %i %zero", 2}};
   for (const auto& [comparison, bound] : up) {
     for (const LoopText& loop : {LoopText(), kPhi}) {
       EXPECT_EQ(bound_with(loop, [&](LoopText& l) { compare(l, comparison); }), bound)
@@ -165,6 +166,39 @@ TEST(LoopBounds, the_test_may_stand_behind_the_step) {
   EXPECT_EQ(bound_of(rotated), 5u);
 }
 
+TEST(LoopBounds, values_may_be_multiplied_divided_and_shifted) {
+  const std::map<std::string, std::pair<std::string, uint32_t>> steps = {
+      {"OpIMul %uint %old %two", {"OpULessThan %bool %i %stride", 7}},
+      {"OpIMul %uint %two %old", {"OpULessThanEqual %bool %i %stride", 8}},
+      {"OpShiftLeftLogical %uint %old %one", {"OpULessThan %bool %i %stride", 7}},
+      {"OpShiftLeftLogical %uint %old %five", {"OpINotEqual %bool %i %zero", 8}},
+      {"OpIMul %uint %old %one", {"OpULessThan %bool %i %stride", kUnbounded}},
+      {"OpShiftLeftLogical %uint %old %stride", {"OpULessThan %bool %i %stride", kUnbounded}}};
+  for (const auto& [step, test] : steps) {
+    const auto change = [&](LoopText& loop) {
+      loop.start = "OpStore %v %one\nOpBranch %header\n";
+      loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
+      compare(loop, test.first);
+    };
+    EXPECT_EQ(bound_with({}, change), test.second) << step;
+  }
+  const std::map<std::string, uint32_t> halves = {{"OpUDiv %uint %old %two", 8},
+                                                  {"OpShiftRightLogical %uint %old %one", 8},
+                                                  {"OpSDiv %uint %old %two", 8},
+                                                  {"OpShiftRightArithmetic %uint %old %five", 3},
+                                                  {"OpUDiv %uint %old %null", kUnbounded},
+                                                  {"OpUDiv %uint %two %old", kUnbounded},
+                                                  {"OpSDiv %uint %old %minus_one", kUnbounded}};
+  for (const auto& [step, bound] : halves) {
+    const auto change = [&](LoopText& loop) {
+      loop.start = "OpStore %v %stride\nOpBranch %header\n";
+      loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
+      compare(loop, "OpUGreaterThan %bool %i %zero");
+    };
+    EXPECT_EQ(bound_with({}, change), bound) << step;
+  }
+}
+
 TEST(LoopBounds, nested_loops_multiply) {
   const auto nested = [](const std::string& summand) {
     return bounds_of(text_of(
@@ -184,14 +218,19 @@ TEST(LoopBounds, nested_loops_multiply) {
 
 TEST(LoopBounds, a_loop_that_only_the_test_leaves_is_executed_exactly_so_often) {
   for (const LoopText& loop : {LoopText(), kPhi}) {
-    EXPECT_EQ(bounds_of(text_of(loop)).loops[0].before, 0u);
+    const auto constant = bounds_of(text_of(loop)).loops[0].constant;
+    ASSERT_TRUE(constant);
+    EXPECT_EQ(constant->before, 0u);
+    EXPECT_EQ(constant->test, 2u);
+    EXPECT_EQ(constant->latch, 4u);
+    EXPECT_EQ(constant->exit, 5u);
   }
   LoopText early;
   early.test = "";
   early.branch = "OpBranch %body\n";
   early.next += "%i = OpLoad %uint %v\n%more = OpULessThan %bool %i %five\n";
   early.last = "OpBranchConditional %more %header %after\n";
-  EXPECT_EQ(bounds_of(text_of(early)).loops[0].before, 0u);
+  EXPECT_TRUE(bounds_of(text_of(early)).loops[0].constant);
   EXPECT_EQ(bounds_of(text_of(early)).loops[0].executions, 5u);
 }
 
@@ -218,7 +257,7 @@ TEST(LoopBounds, other_loops_are_only_bounded) {
     change(loop);
     const Bounds bounds = bounds_of(text_of(loop));
     EXPECT_EQ(bounds.loops[0].executions, 6u) << what;
-    EXPECT_EQ(bounds.loops[0].before, kNone) << what;
+    EXPECT_FALSE(bounds.loops[0].constant) << what;
   }
 }
 

@@ -93,7 +93,7 @@ TEST_F(AddressCommands, count_indirect_draws) {
   EXPECT_EQ(numbers[kAssembledVertices], kVertices);
   EXPECT_EQ(numbers[kAssembledPrimitives], kVertices / 3);
   EXPECT_EQ(numbers[kClippingInvocations], kVertices / 3);
-  EXPECT_EQ(numbers[kVertexInvocations], kVertices) << "counted by the shaders";
+  expect_vertices(numbers[kVertexInvocations], kVertices);
 }
 
 TEST_F(AddressCommands, count_strips_of_indices_that_an_address_binds) {

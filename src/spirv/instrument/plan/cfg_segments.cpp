@@ -333,19 +333,22 @@ class Builder {
 
   void add_constant_loop(uint32_t f, const LoopBound& loop) {
     constexpr uint32_t kLimit = std::numeric_limits<int32_t>::max();
-    if (loop.before == kNone || loop.executions > kLimit) return;
+    if (!loop.constant || loop.executions > kLimit) return;
     const Part& part = parts_[f];
     const auto is_whole = [&](uint32_t block) {
       const uint32_t segment = part.block_segments[block];
       return segment_at(f, part.cfg->blocks()[block].end - 1) == segment;
     };
-    const uint32_t header = part.block_segments[loop.loop.header];
-    const uint32_t before = segment_at(f, part.cfg->blocks()[loop.before].end - 1);
-    if (!graph_.segments[header].runs || !graph_.segments[before].runs ||
+    const auto segment_of = [&](uint32_t block) { return part.block_segments[block]; };
+    const uint32_t before = segment_at(f, part.cfg->blocks()[loop.constant->before].end - 1);
+    const uint32_t exit = segment_of(loop.constant->exit);
+    if (!graph_.segments[before].runs || is_undefined(f, loop.constant->exit) ||
         !std::ranges::all_of(loop.loop.vertices, is_whole)) {
       return;
     }
-    graph_.constant_loops.push_back({header, {before}, loop.executions});
+    graph_.constant_loops.push_back({before, segment_of(loop.loop.header),
+                                     segment_of(loop.constant->test),
+                                     segment_of(loop.constant->latch), exit, loop.executions});
   }
 
   // For each segment of a function the merge segment of its selection, or kNone.

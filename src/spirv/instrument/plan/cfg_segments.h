@@ -52,13 +52,20 @@ inline bool is_return(const Module& module, const Exit& exit) {
   return module.instruction(exit.instruction).opcode() == spv::Op::OpReturn;
 }
 
+// A loop that is entered by the edge from `before` to `header` and left by the edge from `test` to
+// `exit`. Each time the header is executed a constant number of times, and so is `latch`, the only
+// block that leads back to the header: as often as the header if it is the test, else once less.
+struct ConstantLoop {
+  uint32_t before, header, test, latch, exit;  // segments
+  uint32_t executions;                         // of the header
+};
+
 struct SegmentGraph {
   std::vector<CfgSegment> segments;  // grouped by function, in module order within it
   std::vector<Exit> exits;           // of all functions; returns only of the entry point
   FlowGraph flow;  // a vertex for each segment; only the count of the entry segment is not known
   uint32_t entry_segment = 0;  // of the entry point
-  // Headers of loops whose number of executions is known each time that they are entered.
-  std::vector<FlowGraph::Known> constant_loops;
+  std::vector<ConstantLoop> constant_loops;
   // Entries of functions that are executed by the subgroups of all their addends together, callers
   // before callees.
   std::vector<FlowGraph::Known> called_by_subgroups;

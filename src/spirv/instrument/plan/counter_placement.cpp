@@ -24,8 +24,7 @@ class PlanMaker {
     if (options.count_branches) split_edges(find_branch_edges(analyzed, graph));
     values_.assign(flow_.vertex_count, CounterPlan::kZero);
     if (options.trip_counts && options.placement == Placement::Minimal) {
-      flow_.known.insert(flow_.known.end(), graph.constant_loops.begin(),
-                         graph.constant_loops.end());
+      for (const ConstantLoop& loop : graph.constant_loops) cut_out(loop);
     }
     if (!options.trip_counts || options.counting != Counting::Private) return;
     for (const TripCount& trip : find_trip_counts(analyzed, graph)) {
@@ -64,20 +63,33 @@ class PlanMaker {
   // Replaces each edge by a vertex of its own between its ends.
   void split_edges(std::vector<BranchEdge> edges) {
     edges_ = std::move(edges);
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> middles;
     for (const BranchEdge& edge : edges_) {
-      middles.emplace(std::pair(edge.from, edge.to), flow_.vertex_count++);
+      middles_.emplace(std::pair(edge.from, edge.to), flow_.vertex_count++);
       flow_.weights.push_back(kEdgeCost *
                               std::max(flow_.weights[edge.from], flow_.weights[edge.to]));
     }
     std::vector<FlowGraph::Edge> halves;
     for (FlowGraph::Edge& edge : flow_.edges) {
-      const auto middle = middles.find({edge.from, edge.to});
-      if (middle == middles.end()) continue;
+      const auto middle = middles_.find({edge.from, edge.to});
+      if (middle == middles_.end()) continue;
       halves.push_back({middle->second, edge.to});
       edge.to = middle->second;
     }
     flow_.edges.insert(flow_.edges.end(), halves.begin(), halves.end());
+  }
+
+  // Makes the loop a component of the flow graph by itself, closed by an edge from the test to the
+  // header. Its counts are multiples of the count of the block before it.
+  void cut_out(const ConstantLoop& loop) {
+    const auto middle = middles_.find({loop.test, loop.exit});
+    const uint32_t last = middle == middles_.end() ? loop.test : middle->second;
+    for (FlowGraph::Edge& edge : flow_.edges) {
+      if (edge.from == loop.before && edge.to == loop.header) edge.to = loop.exit;
+      if (edge.from == last && edge.to == loop.exit) edge.to = loop.header;
+    }
+    flow_.known.push_back({loop.header, {loop.before}, loop.executions});
+    if (loop.latch == loop.test) return;
+    flow_.known.push_back({loop.latch, {loop.before}, loop.executions - 1});
   }
 
   void add_counter(uint32_t vertex) {
@@ -227,9 +239,10 @@ class PlanMaker {
   std::vector<uint32_t> output_streams_;
   FlowGraph flow_;  // its vertices are the segments, then the edges
   std::vector<BranchEdge> edges_;
-  std::unordered_map<uint32_t, TripCount> trips_;  // by segment
-  std::vector<uint32_t> values_;                   // by vertex
-  std::vector<uint32_t> subgroup_values_;          // by segment; kZero if not known yet
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> middles_;  // vertices by their edges' segments
+  std::unordered_map<uint32_t, TripCount> trips_;              // by segment
+  std::vector<uint32_t> values_;                               // by vertex
+  std::vector<uint32_t> subgroup_values_;                      // by segment; kZero if not known yet
   std::vector<Counter> counters_;
   CounterPlan plan_;
 };

@@ -100,15 +100,8 @@ class Solver {
     queue_.push_back(vertex);
   }
 
-  bool is_solved(uint32_t vertex) const { return solved_[vertex]; }
-
-  void start() {
+  std::vector<FlowEquation> run() {
     for (uint32_t node = 0; node < unknown_.size(); ++node) solve_node(node);
-    run();
-  }
-
-  // Derives what follows from the vertices that were marked.
-  void run() {
     while (!queue_.empty()) {
       const uint32_t vertex = queue_.back();
       queue_.pop_back();
@@ -123,9 +116,8 @@ class Solver {
       solve_node(in);
       solve_node(out);
     }
+    return std::move(equations_);
   }
-
-  std::vector<FlowEquation> take() { return std::move(equations_); }
 
  private:
   void solve_sum(const FlowGraph::Known& known) {
@@ -179,16 +171,7 @@ FlowPlacement place_minimal(const FlowGraph& graph) {
   for (const auto& k : graph.known) {
     if (k.addends.empty()) solver.mark_solved(k.vertex);
   }
-  solver.start();
-  // A count that follows from itself.
-  for (const auto& k : graph.known) {
-    if (solver.is_solved(k.vertex)) continue;
-    placement.counted.push_back(k.vertex);
-    solver.mark_solved(k.vertex);
-    solver.run();
-  }
-  std::ranges::sort(placement.counted);
-  placement.derived = solver.take();
+  placement.derived = solver.run();
   return placement;
 }
 

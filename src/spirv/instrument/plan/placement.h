@@ -15,13 +15,15 @@
 namespace tally::spirv {
 
 // A closed flow graph: exits lead back to the entry, so that every vertex is left as often as it is
-// entered. Functions that are not inlined are separate components.
+// entered. Functions that are not inlined are separate components, and so are loops whose number of
+// iterations is constant.
 struct FlowGraph {
   struct Edge {
     uint32_t from, to;
   };
-  // The count of `vertex` is `factor` times the sum of those of `addends`. Without addends the
-  // count is given from outside.
+  // The count of `vertex` is `factor` times the sum of those of `addends`, which are vertices of
+  // other components (without cycles between components). Without addends the count is given from
+  // outside.
   struct Known {
     uint32_t vertex;
     std::vector<uint32_t> addends;

@@ -127,8 +127,8 @@ class FunctionTrips {
   // The summands of `id` if one is an odd constant.
   std::optional<Step> step_to(uint32_t id) const {
     const auto sum = constant_step(module_, id);
-    if (!sum || sum->step % 2 == 0) return std::nullopt;
-    return Step{sum->from, inverse_of(sum->step)};
+    if (!sum || sum->operation != Op::OpIAdd || sum->number % 2 == 0) return std::nullopt;
+    return Step{sum->from, inverse_of(sum->number)};
   }
 
   void look_at(const Loop& loop, std::vector<TripCount>& trips) {
