@@ -145,12 +145,4 @@ std::vector<Loop> find_loops(const Graph& successors, uint32_t entry) {
   return loops;
 }
 
-std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
-  std::vector<uint32_t> depths(successors.size());
-  for (const Loop& loop : find_loops(successors, entry)) {
-    for (const uint32_t v : loop.vertices) ++depths[v];
-  }
-  return depths;
-}
-
 }  // namespace tally::spirv

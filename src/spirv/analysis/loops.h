@@ -1,4 +1,4 @@
-// The loops of a graph, and how deep each vertex is nested in them.
+// The loops of a graph.
 //
 // A loop is a strongly connected component, so a block that leaves the loop (a break, a return) is
 // not part of it. The nested loops are the strongly connected components that remain without the
@@ -21,9 +21,5 @@ struct Loop {
 // `successors[v]` lists the successors of v; `entry` is the entry vertex. Outer loops come before
 // the loops in them.
 std::vector<Loop> find_loops(const std::vector<std::vector<uint32_t>>& successors, uint32_t entry);
-
-// By vertex.
-std::vector<uint32_t> loop_depths(const std::vector<std::vector<uint32_t>>& successors,
-                                  uint32_t entry);
 
 }  // namespace tally::spirv

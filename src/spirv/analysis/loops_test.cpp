@@ -7,6 +7,22 @@ namespace {
 
 using Depths = std::vector<uint32_t>;
 
+// How many loops each vertex is in.
+Depths loop_depths(const std::vector<std::vector<uint32_t>>& successors, uint32_t entry) {
+  Depths depths(successors.size());
+  for (const Loop& loop : find_loops(successors, entry)) {
+    for (const uint32_t v : loop.vertices) ++depths[v];
+  }
+  return depths;
+}
+
+TEST(Loops, an_irreducible_loop_has_other_entries) {
+  const auto loops = find_loops({{1, 2}, {2}, {1, 3}, {}}, 0);
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_TRUE(loops[0].has_other_entries);
+  EXPECT_FALSE(find_loops({{1}, {2}, {1, 3}, {}}, 0)[0].has_other_entries);
+}
+
 TEST(LoopDepth, a_graph_without_cycles_has_no_loop) {
   EXPECT_EQ(loop_depths({{1, 2}, {3}, {3}, {}}, 0), (Depths{0, 0, 0, 0}));
 }

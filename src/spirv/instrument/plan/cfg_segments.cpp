@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "spirv/analysis/loop_bounds.h"
-#include "spirv/analysis/loops.h"
 #include "spirv/ir/layout.h"
 
 namespace tally::spirv {
@@ -315,18 +314,21 @@ class Builder {
         successors[s].push_back(next - part.first_segment);
       }
     }
-    const std::vector<uint32_t> depths = loop_depths(successors, 0);
     const std::vector<LoopBound> loops = find_loop_bounds(module_, function(f), *part.cfg);
     const std::vector<uint32_t> bounds = block_bounds(loops, part.cfg->blocks().size());
-    for (const LoopBound& loop : loops) add_constant_loop(f, loop);
+    std::vector<uint32_t> depths(part.cfg->blocks().size());
+    for (const LoopBound& loop : loops) {
+      add_constant_loop(f, loop);
+      for (const uint32_t block : loop.loop.vertices) ++depths[block];
+    }
     const std::vector<uint64_t> chances = probabilities(successors, merges_of(part));
     for (uint32_t s = 0; s < count; ++s) {
       CfgSegment& segment = graph_.segments[part.first_segment + s];
-      segment.loop_depth = depths[s];
-      segment.bound =
-          product_of_bounds(static_cast<uint32_t>(calls), bounds[segment.block - part.first_block]);
+      const uint32_t block = segment.block - part.first_block;
+      segment.loop_depth = depths[block];
+      segment.bound = product_of_bounds(static_cast<uint32_t>(calls), bounds[block]);
       const uint64_t base = std::min(part.frequency, uint64_t{1} << 40) * chances[s] / kCertain;
-      const uint32_t shift = std::min(kLog2LoopTrips * depths[s], 20u);
+      const uint32_t shift = std::min(kLog2LoopTrips * depths[block], 20u);
       graph_.flow.weights[part.first_segment + s] = std::max<uint64_t>(base, 1) << shift;
     }
   }
