@@ -21,7 +21,8 @@ struct DriverWorkarounds {
   // separately).
   bool keeps_draws_apart = false;
   // The driver executes both sides of every branch, and lanes that count nothing are masked out
-  // (llvmpipe before 25.0). Counting by region avoids branches (masked_region_flush.h).
+  // (llvmpipe before 25.0). Counting by region avoids branches (masked_region_flush.h), and short
+  // code elects a lane.
   bool masks_branches = false;
   // The driver's compiler takes long for each instruction. The code that adds counts to memory is
   // as short as possible (small_flush.h), and stands where invocations end, if that is one place.

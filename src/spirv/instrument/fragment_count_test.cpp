@@ -32,6 +32,18 @@ std::string fragment(const std::string& body, const std::string& capabilities = 
          body + "OpFunctionEnd\n";
 }
 
+TEST(FragmentCount, short_code_elects_a_lane_where_branches_are_masked) {
+  BlockCountOptions options = fragment_options();
+  options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
+  const std::string text = instrumented(fragment("OpReturn\n"), options);
+  EXPECT_EQ(count_of(text, "OpGroupNonUniformBroadcastFirst"), 1u);
+  EXPECT_EQ(count_of(text, "OpGroupNonUniformElect"), 0u);
+  options.driver.masks_branches = true;
+  const std::string masked = instrumented(fragment("OpReturn\n"), options);
+  EXPECT_EQ(count_of(masked, "OpGroupNonUniformBroadcastFirst"), 0u);
+  EXPECT_EQ(count_of(masked, "OpGroupNonUniformElect"), 1u);
+}
+
 TEST(FragmentCount, helpers_are_asked_for_in_fragment_shaders) {
   const std::string text = instrumented(fragment("OpReturn\n"), fragment_options());
   EXPECT_THAT(text, HasSubstr("BuiltIn HelperInvocation"));

@@ -101,11 +101,15 @@ class SmallFlush {
            !stage.has_helpers && !stage.repacks;
   }
 
-  // Whether the lane is the lowest active one.
+  // Whether the lane is the lowest active one. llvmpipe 25.0 finds that lane's value without a loop
+  // over the lanes, which an election takes, and before 25.0 both.
   uint32_t is_first() {
-    if (!keeps_all_lanes()) return subgroup_.elect(code_);
-    return code_.emit(Op::OpIEqual, editor_.type_bool(),
-                      {tools_.builtins.lane(code_), constant(0)});
+    if (!keeps_all_lanes() && tools_.context.options.driver.masks_branches) {
+      return subgroup_.elect(code_);
+    }
+    const uint32_t lane = tools_.builtins.lane(code_);
+    const uint32_t first = keeps_all_lanes() ? constant(0) : subgroup_.of_lowest(code_, lane);
+    return code_.emit(Op::OpIEqual, editor_.type_bool(), {lane, first});
   }
 
   void add_numbers() {

@@ -42,6 +42,11 @@ uint32_t SubgroupCode::elect(InstructionBuilder& code) {
   return code.emit(Op::OpGroupNonUniformElect, boolean_, {scope_});
 }
 
+uint32_t SubgroupCode::of_lowest(InstructionBuilder& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformBallot);
+  return code.emit(Op::OpGroupNonUniformBroadcastFirst, u32_, {scope_, value});
+}
+
 uint32_t SubgroupCode::any(InstructionBuilder& code, uint32_t condition) {
   editor_.add_capability(spv::Capability::GroupNonUniformVote);
   return code.emit(Op::OpGroupNonUniformAny, boolean_, {scope_, condition});
