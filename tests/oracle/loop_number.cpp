@@ -86,7 +86,7 @@ std::string LoopNumber::step() const {
   text_.line("{} = {} {} {} {}", stepped, operation_, type_, step_first_ ? step_ : now,
              step_first_ ? now : step_);
   if (!variable_.empty()) text_.line("OpStore {} {}", variable_, stepped);
-  const std::string more = text_.let("{} %bool {} {}", compare_, now, bound_);
+  std::string more = text_.let("{} %bool {} {}", compare_, now, bound_);
   if (!needs_fuel_) return more;
   const std::string fuel = text_.let("OpISub %uint {} %c1", text_.let("OpLoad %uint %fuel"));
   text_.line("OpStore %fuel {}", fuel);

@@ -1,7 +1,6 @@
 #include "spirv/analysis/induction.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace tally::spirv {
 
@@ -107,9 +106,11 @@ uint32_t IntegerVariables::loaded_from(uint32_t id, const CfgBlock& block) const
 }
 
 uint32_t IntegerVariables::last_value(uint32_t variable, uint32_t block) const {
-  const auto backwards = std::views::reverse(stores_[block]);
-  const auto store = std::ranges::find(backwards, variable, &VariableStore::variable);
-  return store == backwards.end() ? 0 : store->value;
+  const std::vector<VariableStore>& stores = stores_[block];
+  const auto store = std::find_if(stores.rbegin(), stores.rend(), [&](const VariableStore& one) {
+    return one.variable == variable;
+  });
+  return store == stores.rend() ? 0 : store->value;
 }
 
 void IntegerVariables::add(const Instruction& variable) {

@@ -104,8 +104,8 @@ TEST(LoopBounds, every_comparison_counts_up_or_down) {
                                               {"OpIEqual %bool %i %zero", 2}};
   for (const auto& [comparison, bound] : up) {
     for (const LoopText& loop : {LoopText(), kPhi}) {
-      EXPECT_EQ(bound_with(loop, [&](LoopText& l) { compare(l, comparison); }), bound)
-          << comparison;
+      const auto change = [&comparison = comparison](LoopText& l) { compare(l, comparison); };
+      EXPECT_EQ(bound_with(loop, change), bound) << comparison;
     }
   }
   const std::map<std::string, uint32_t> down = {{"OpUGreaterThan %bool %i %zero", 6},
@@ -118,7 +118,7 @@ TEST(LoopBounds, every_comparison_counts_up_or_down) {
                                                 {"OpUGreaterThanEqual %bool %i %zero", kUnbounded},
                                                 {"OpULessThan %bool %i %five", kUnbounded}};
   for (const auto& [comparison, bound] : down) {
-    const auto count_down = [&](LoopText& loop) {
+    const auto count_down = [&comparison = comparison](LoopText& loop) {
       loop.start = "OpStore %v %five\nOpBranch %header\n";
       loop.next = "%old = OpLoad %uint %v\n%new = OpISub %uint %old %one\nOpStore %v %new\n";
       compare(loop, comparison);
@@ -175,7 +175,7 @@ TEST(LoopBounds, values_may_be_multiplied_divided_and_shifted) {
       {"OpIMul %uint %old %one", {"OpULessThan %bool %i %stride", kUnbounded}},
       {"OpShiftLeftLogical %uint %old %stride", {"OpULessThan %bool %i %stride", kUnbounded}}};
   for (const auto& [step, test] : steps) {
-    const auto change = [&](LoopText& loop) {
+    const auto change = [&step = step, &test = test](LoopText& loop) {
       loop.start = "OpStore %v %one\nOpBranch %header\n";
       loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
       compare(loop, test.first);
@@ -190,7 +190,7 @@ TEST(LoopBounds, values_may_be_multiplied_divided_and_shifted) {
                                                   {"OpUDiv %uint %two %old", kUnbounded},
                                                   {"OpSDiv %uint %old %minus_one", kUnbounded}};
   for (const auto& [step, bound] : halves) {
-    const auto change = [&](LoopText& loop) {
+    const auto change = [&step = step](LoopText& loop) {
       loop.start = "OpStore %v %stride\nOpBranch %header\n";
       loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
       compare(loop, "OpUGreaterThan %bool %i %zero");
