@@ -36,7 +36,7 @@ class ProgramText {
   // Emits an instruction and returns the id of its result.
   template <typename... Arguments>
   std::string let(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    const std::string id = fresh("t");
+    std::string id = fresh("t");
     body_ += id + " = " + fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
     return id;
   }
