@@ -20,7 +20,6 @@ constexpr uint32_t kAllStages = 0x7fffffff;
 // The device with what the set needs beyond its core features.
 struct RealDevice {
   RealDevice() {
-    options.sm_builtins = true;
     const test::Context probe;
     if (probe.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME)) {
       has_mesh = true;

@@ -87,7 +87,7 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
 }
 
 void run(const Options& options) {
-  test::Context context({.sm_builtins = true});
+  test::Context context;
   const Capabilities capabilities(context.gpu());
   print_device(capabilities);
   using Make = std::unique_ptr<Kernel> (*)(test::Context&, const Capabilities&);

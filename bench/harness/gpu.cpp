@@ -20,13 +20,10 @@ Capabilities::Capabilities(VkPhysicalDevice gpu) {
   vkGetPhysicalDeviceProperties2(gpu, &properties);
   VkPhysicalDeviceShaderAtomicInt64Features atomics = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
-  VkPhysicalDeviceShaderSMBuiltinsFeaturesNV sm = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV, &atomics};
-  VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &sm};
+  VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &atomics};
   vkGetPhysicalDeviceFeatures2(gpu, &features);
 
   int64 = features.features.shaderInt64;
-  sm_builtins = sm.shaderSMBuiltins;
   int64_atomics = int64 && atomics.shaderBufferInt64Atomics;
   prefers_small_code = driver_properties.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
                        subgroup.subgroupSize <= spirv::kMaxLanesOfSmallCode;

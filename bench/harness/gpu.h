@@ -15,7 +15,6 @@ struct Capabilities {
 
   bool int64 = false;
   bool int64_atomics = false;
-  bool sm_builtins = false;                // test::ContextOptions must ask for them
   bool prefers_small_code = false;         // spirv::DriverWorkarounds
   bool software = false;                   // the device is the CPU
   VkShaderStageFlags subgroup_stages = 0;  // stages with all subgroup operations that the pass uses

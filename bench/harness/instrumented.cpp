@@ -44,7 +44,6 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     options.int64_atomics = capabilities.int64_atomics;
     options.subgroup_operations = capabilities.subgroups_in(source.stage);
     options.max_shards_log2 = technique.shards_log2;
-    options.sm_builtins = capabilities.sm_builtins;
     options.single_exit = technique.single_exit;
     options.trip_counts = technique.trip_counts;
     options.count_subgroups = technique.count_subgroups;

@@ -59,16 +59,14 @@ class DeviceCreation {
   bool driver_counts_samples() const {
     return emulated_queries_.occlusion && gpu_.host_query_reset;
   }
-  // Whether shaders count for nothing but emulated queries of Vulkan's own types.
-  bool counts_for_queries_alone() const {
-    return emulated_queries_.counts_shaders() && !feature_enabled_ &&
+  // Whether vertex shaders read the number of their streaming multiprocessor instead of the
+  // instance index. NVIDIA then shades a vertex once for several instances, as it does without the
+  // layer. So emulated statistics equal the driver's own. Shader instrumentation and performance
+  // queries count each instance.
+  bool sm_builtins() const {
+    return gpu_.sm_builtins && emulated_queries_.counts_shaders() && !feature_enabled_ &&
            !emulated_queries_.performance && !emulated_queries_.performance_intel;
   }
-  // Whether vertex shaders may read the number of their streaming multiprocessor, which takes less
-  // time than reading the instance index. Where they do not read that index, NVIDIA runs a vertex
-  // once for several instances. So numbers are those of the application's own shaders, as the
-  // driver's statistics are; shader instrumentation tells instances apart.
-  bool sm_builtins() const { return gpu_.sm_builtins && counts_for_queries_alone(); }
   // How many threads of the layer may compile pipelines while the application goes on.
   uint32_t compile_threads() const;
   RecordMemory record_memory() const { return record_memory_; }

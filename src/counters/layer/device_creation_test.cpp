@@ -81,6 +81,27 @@ TEST_F(DeviceCreationTest, emulated_queries_alone_do_not_exclude_it) {
   EXPECT_NE(creation.uncounted_extension(), nullptr) << "a message names it";
 }
 
+TEST_F(DeviceCreationTest, the_multiprocessor_is_read_where_queries_alone_count) {
+  using Feature = VkPhysicalDeviceShaderSMBuiltinsFeaturesNV;
+  constexpr auto kType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV;
+  const VkPhysicalDeviceFeatures core{.pipelineStatisticsQuery = VK_TRUE};
+  info_.pEnabledFeatures = &core;
+  gpu_.sm_builtins = true;
+  const DeviceCreation instruments(info_, gpu_, options_);
+  EXPECT_FALSE(instruments.sm_builtins());
+  EXPECT_FALSE(instruments.has_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
+  EXPECT_EQ(chained<Feature>(instruments, kType), nullptr);
+  info_.enabledExtensionCount = 0;
+  info_.pNext = nullptr;
+  const DeviceCreation queries(info_, gpu_, options_);
+  EXPECT_TRUE(queries.sm_builtins());
+  EXPECT_TRUE(queries.has_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
+  ASSERT_NE(chained<Feature>(queries, kType), nullptr);
+  EXPECT_TRUE(chained<Feature>(queries, kType)->shaderSMBuiltins);
+  gpu_.sm_builtins = false;
+  EXPECT_FALSE(DeviceCreation(info_, gpu_, options_).sm_builtins());
+}
+
 TEST_F(DeviceCreationTest, features_are_switched_on_in_structs_of_their_own_where_there_are_none) {
   const DeviceCreation creation(info_, gpu_, options_);
   ASSERT_NE(creation.info().pEnabledFeatures, nullptr);

@@ -13,12 +13,20 @@ Result<AnalyzedModule> AnalyzedModule::parse(std::span<const uint32_t> words) {
 }
 
 AnalyzedModule::AnalyzedModule(Module module)
-    : module_(std::move(module)), cfgs_(module_.functions().size()) {}
+    : module_(std::move(module)),
+      cfgs_(module_.functions().size()),
+      integer_variables_(module_.functions().size()) {}
 
 const Result<Cfg>& AnalyzedModule::cfg(uint32_t function) const {
   std::optional<Result<Cfg>>& cfg = cfgs_[function];
   if (!cfg) cfg = Cfg::build(module_, module_.functions()[function]);
   return *cfg;
+}
+
+const IntegerVariables& AnalyzedModule::integer_variables(uint32_t function) const {
+  std::optional<IntegerVariables>& variables = integer_variables_[function];
+  if (!variables) variables.emplace(module_, module_.functions()[function], *cfg(function));
+  return *variables;
 }
 
 const Result<BlockMap>& AnalyzedModule::block_map(const EntryPoint& entry) const {

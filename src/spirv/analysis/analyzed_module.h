@@ -10,6 +10,7 @@
 
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/cfg.h"
+#include "spirv/analysis/induction.h"
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {
@@ -23,11 +24,14 @@ class AnalyzedModule {
   const Module& module() const { return module_; }
   // `function`: index into Module::functions().
   const Result<Cfg>& cfg(uint32_t function) const;
+  // Of a function that has a Cfg.
+  const IntegerVariables& integer_variables(uint32_t function) const;
   const Result<BlockMap>& block_map(const EntryPoint& entry) const;
 
  private:
   Module module_;
   mutable std::vector<std::optional<Result<Cfg>>> cfgs_;
+  mutable std::vector<std::optional<IntegerVariables>> integer_variables_;
   mutable std::map<uint32_t, Result<BlockMap>> block_maps_;  // by index of the OpEntryPoint
 };
 

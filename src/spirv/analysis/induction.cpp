@@ -74,13 +74,13 @@ std::optional<ConstantStep> constant_step(const Module& module, uint32_t id) {
 }
 
 IntegerVariables::IntegerVariables(const Module& module, const Function& function, const Cfg& cfg)
-    : module_(module), stores_(cfg.blocks().size()) {
+    : stores_(cfg.blocks().size()) {
   for (uint32_t i = function.begin; i < function.end; ++i) {
     const Instruction instruction = module.instruction(i);
     if (instruction.opcode() == Op::OpVariable) {
-      add(instruction);
+      add(module, instruction);
     } else {
-      look_for_other_uses(instruction);
+      look_for_other_uses(module, instruction);
     }
   }
   for (uint32_t b = 0; b < stores_.size(); ++b) {
@@ -97,11 +97,12 @@ uint32_t IntegerVariables::type_of(uint32_t variable) const {
   return found == types_.end() ? 0 : found->second;
 }
 
-uint32_t IntegerVariables::loaded_from(uint32_t id, const CfgBlock& block) const {
-  const uint32_t index = module_.definition_index(id);
+uint32_t IntegerVariables::loaded_from(const Module& module, uint32_t id,
+                                       const CfgBlock& block) const {
+  const uint32_t index = module.definition_index(id);
   if (index == kNone || index <= block.begin || index >= block.end) return 0;
-  const Instruction load = module_.instruction(index);
-  if (load.opcode() != Op::OpLoad || is_relaxed(module_, id)) return 0;
+  const Instruction load = module.instruction(index);
+  if (load.opcode() != Op::OpLoad || is_relaxed(module, id)) return 0;
   return types_.contains(load.operand(0)) ? load.operand(0) : 0;
 }
 
@@ -113,19 +114,19 @@ uint32_t IntegerVariables::last_value(uint32_t variable, uint32_t block) const {
   return store == stores.rend() ? 0 : store->value;
 }
 
-void IntegerVariables::add(const Instruction& variable) {
-  const auto pointer = module_.definition(variable.type_id());
+void IntegerVariables::add(const Module& module, const Instruction& variable) {
+  const auto pointer = module.definition(variable.type_id());
   if (!pointer || pointer->opcode() != Op::OpTypePointer) return;
   const uint32_t type = pointer->operand(1);
-  if (!is_int32(module_, type) || is_relaxed(module_, variable.result_id())) return;
+  if (!is_int32(module, type) || is_relaxed(module, variable.result_id())) return;
   types_.emplace(variable.result_id(), type);
 }
 
 // A literal may look like an id. Then one variable fewer is found.
-void IntegerVariables::look_for_other_uses(const Instruction& instruction) {
+void IntegerVariables::look_for_other_uses(const Module& module, const Instruction& instruction) {
   const auto operands = instruction.operands();
   if (instruction.opcode() == Op::OpExtInst &&
-      is_debug_information(module_.ext_inst_set(operands[0]))) {
+      is_debug_information(module.ext_inst_set(operands[0]))) {
     return;
   }
   size_t pointers = 0;

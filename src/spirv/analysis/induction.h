@@ -26,16 +26,15 @@ class IntegerVariables {
   uint32_t type_of(uint32_t variable) const;
   // Those of a block, in order.
   std::span<const VariableStore> stores(uint32_t block) const { return stores_[block]; }
-  // The variable that `id` is loaded from by an instruction of the block, or 0.
-  uint32_t loaded_from(uint32_t id, const CfgBlock& block) const;
+  // The variable from which an instruction of the block loads `id`, or 0.
+  uint32_t loaded_from(const Module& module, uint32_t id, const CfgBlock& block) const;
   // What the block stores last in the variable, or 0.
   uint32_t last_value(uint32_t variable, uint32_t block) const;
 
  private:
-  void add(const Instruction& variable);
-  void look_for_other_uses(const Instruction& instruction);
+  void add(const Module& module, const Instruction& variable);
+  void look_for_other_uses(const Module& module, const Instruction& instruction);
 
-  const Module& module_;
   std::unordered_map<uint32_t, uint32_t> types_;  // by variable
   std::vector<std::vector<VariableStore>> stores_;
 };

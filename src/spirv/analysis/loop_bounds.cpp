@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "spirv/analysis/induction.h"
 
@@ -14,12 +15,13 @@ using spv::Op;
 constexpr size_t kMaxSpine = 64;     // blocks of a loop that are looked at, from each end
 constexpr uint32_t kMaxSteps = 256;  // of a loop that is run here
 
-// A loop goes on while `value` compares with `limit` as it should.
+// A loop goes on while `value` is less than `limit` (direction -1), greater (1), or other (0).
 struct Test {
   uint32_t value;  // id
   uint32_t limit;
-  Op comparison;
-  bool result;  // with which the loop goes on
+  int direction;
+  bool or_equal;  // with direction 0: equal, instead of not equal
+  bool is_signed = false;
 };
 
 struct Induction {
@@ -27,44 +29,31 @@ struct Induction {
   ConstantStep step;              // to the value that is tested next
 };
 
-bool is_signed(Op comparison) {
-  return comparison == Op::OpSLessThan || comparison == Op::OpSLessThanEqual ||
-         comparison == Op::OpSGreaterThan || comparison == Op::OpSGreaterThanEqual;
-}
-bool is_less(Op comparison) {
-  return comparison == Op::OpULessThan || comparison == Op::OpSLessThan ||
-         comparison == Op::OpULessThanEqual || comparison == Op::OpSLessThanEqual;
-}
-bool is_greater(Op comparison) {
-  return comparison == Op::OpUGreaterThan || comparison == Op::OpSGreaterThan ||
-         comparison == Op::OpUGreaterThanEqual || comparison == Op::OpSGreaterThanEqual;
-}
-bool is_or_equal(Op comparison) {
-  return comparison == Op::OpULessThanEqual || comparison == Op::OpSLessThanEqual ||
-         comparison == Op::OpUGreaterThanEqual || comparison == Op::OpSGreaterThanEqual;
-}
-
-// The comparison with its operands exchanged.
-Op exchanged(Op comparison) {
+// The test that a comparison makes, without its operands.
+std::optional<Test> test_of(Op comparison) {
   switch (comparison) {
+    case Op::OpIEqual:
+      return Test{.direction = 0, .or_equal = true};
+    case Op::OpINotEqual:
+      return Test{.direction = 0, .or_equal = false};
     case Op::OpULessThan:
-      return Op::OpUGreaterThan;
+      return Test{.direction = -1, .or_equal = false};
     case Op::OpSLessThan:
-      return Op::OpSGreaterThan;
+      return Test{.direction = -1, .or_equal = false, .is_signed = true};
     case Op::OpULessThanEqual:
-      return Op::OpUGreaterThanEqual;
+      return Test{.direction = -1, .or_equal = true};
     case Op::OpSLessThanEqual:
-      return Op::OpSGreaterThanEqual;
+      return Test{.direction = -1, .or_equal = true, .is_signed = true};
     case Op::OpUGreaterThan:
-      return Op::OpULessThan;
+      return Test{.direction = 1, .or_equal = false};
     case Op::OpSGreaterThan:
-      return Op::OpSLessThan;
+      return Test{.direction = 1, .or_equal = false, .is_signed = true};
     case Op::OpUGreaterThanEqual:
-      return Op::OpULessThanEqual;
+      return Test{.direction = 1, .or_equal = true};
     case Op::OpSGreaterThanEqual:
-      return Op::OpSLessThanEqual;
+      return Test{.direction = 1, .or_equal = true, .is_signed = true};
     default:
-      return comparison;
+      return std::nullopt;
   }
 }
 
@@ -73,44 +62,37 @@ int64_t extend(uint32_t value, bool is_signed) {
 }
 
 bool holds(const Test& test, uint32_t value) {
-  const int64_t one = extend(value, is_signed(test.comparison));
-  const int64_t other = extend(test.limit, is_signed(test.comparison));
-  bool result = one == other;
-  if (is_less(test.comparison)) {
-    result = is_or_equal(test.comparison) ? one <= other : one < other;
-  } else if (is_greater(test.comparison)) {
-    result = is_or_equal(test.comparison) ? one >= other : one > other;
-  } else if (test.comparison == Op::OpINotEqual) {
-    result = !result;
-  }
-  return result == test.result;
+  const int64_t one = extend(value, test.is_signed), other = extend(test.limit, test.is_signed);
+  if (one == other) return test.or_equal;
+  if (test.direction == 0) return !test.or_equal;
+  return (one < other) == (test.direction < 0);
 }
 
 // How often the test lets the loop go on: at most, and exactly if the first value is known. Where
 // values are added, and less or more is asked for.
 uint32_t passes_of_sums(const Test& test, const Induction& induction) {
-  const bool with_sign = is_signed(test.comparison);
-  const bool descends = is_greater(test.comparison) == test.result;
-  int64_t limit = extend(test.limit, with_sign);
-  if (is_or_equal(test.comparison) == test.result) limit += descends ? -1 : 1;
-  int64_t low = with_sign ? std::numeric_limits<int32_t>::min() : 0;
+  const bool descends = test.direction > 0;
+  int64_t low = test.is_signed ? std::numeric_limits<int32_t>::min() : 0;
   int64_t high = low + std::numeric_limits<uint32_t>::max();
   int64_t step = extend(induction.step.number, true);
+  int64_t limit = extend(test.limit, test.is_signed);
   if (descends) {  // the same with negative numbers
     std::swap(low, high);
     for (int64_t* number : {&low, &high, &step, &limit}) *number = -*number;
   }
+  if (test.or_equal) ++limit;
   // What passes must not wrap around in the next step.
   if (step <= 0 || limit - 1 + step > high) return kUnbounded;
   int64_t first = low;
-  if (induction.first) first = extend(*induction.first, with_sign) * (descends ? -1 : 1);
+  if (induction.first) first = extend(*induction.first, test.is_signed) * (descends ? -1 : 1);
   const int64_t result = std::max<int64_t>(0, (limit - first + step - 1) / step);
   return result < kUnbounded ? static_cast<uint32_t>(result) : kUnbounded;
 }
 
 uint32_t passes(const Test& test, const Induction& induction) {
-  const bool is_ordered = is_less(test.comparison) || is_greater(test.comparison);
-  if (is_ordered && induction.step.operation == Op::OpIAdd) return passes_of_sums(test, induction);
+  if (test.direction != 0 && induction.step.operation == Op::OpIAdd) {
+    return passes_of_sums(test, induction);
+  }
   if (!induction.first) return kUnbounded;
   uint32_t value = *induction.first;
   for (uint32_t count = 0; count < kMaxSteps; ++count) {
@@ -122,49 +104,80 @@ uint32_t passes(const Test& test, const Induction& induction) {
 
 class FunctionBounds {
  public:
-  FunctionBounds(const Module& module, const Function& function, const Cfg& cfg)
-      : module_(module), function_(function), cfg_(cfg) {}
+  FunctionBounds(const AnalyzedModule& analyzed, uint32_t function)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        function_(function),
+        cfg_(*analyzed.cfg(function)) {}
 
-  std::vector<LoopBound> find() {
+  std::vector<LoopBound> find() const {
     std::vector<std::vector<uint32_t>> successors;
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
       const auto next = cfg_.successors(block);
       successors.emplace_back(next.begin(), next.end());
     }
     std::vector<LoopBound> bounds;
-    for (Loop& loop : find_loops(successors, 0)) {
-      if (!variables_) variables_.emplace(module_, function_, cfg_);
-      bounds.push_back(bound_of(std::move(loop)));
-    }
+    for (Loop& loop : find_loops(successors, 0)) bounds.push_back(bound_of(std::move(loop)));
     return bounds;
   }
 
  private:
+  // The stores of a loop in a variable.
+  struct Stores {
+    uint32_t count = 0;
+    uint32_t block = kNone;  // of the last one
+    const VariableStore* last = nullptr;
+  };
+  using StoresByVariable = std::unordered_map<uint32_t, Stores>;
+
   LoopBound bound_of(Loop found) const {
     LoopBound bound{std::move(found)};
     const Loop& loop = bound.loop;
     if (loop.has_other_entries) return bound;
+    const uint32_t only_exit = only_block_that_leaves(loop);
+    std::optional<StoresByVariable> stores;
     const std::vector<uint32_t> spine = find_spine(loop);
     for (const uint32_t block : spine) {
       const auto test = test_at(loop, block);
       if (!test) continue;
       auto induction = phi_induction(loop, test->value);
-      if (!induction) induction = variable_induction(loop, spine, block, test->value);
+      if (!induction) {
+        if (!stores) stores = stores_in(loop);
+        induction = variable_induction(loop, *stores, spine, block, test->value);
+      }
       if (!induction) continue;
       const uint32_t often = passes(*test, *induction);
       if (often >= kUnbounded - 1) continue;
       bound.executions = std::min(bound.executions, often + 1);
-      if (induction->first && only_leaves_from(loop, block)) bound.constant = frame_of(loop, block);
+      if (induction->first && block == only_exit) bound.constant = frame_of(loop, block);
     }
     return bound;
   }
 
-  bool only_leaves_from(const Loop& loop, uint32_t block) const {
-    return std::ranges::all_of(loop.vertices, [&](uint32_t inside) {
-      return inside == block || std::ranges::all_of(cfg_.successors(inside), [&](uint32_t next) {
-               return contains(loop, next);
-             });
-    });
+  StoresByVariable stores_in(const Loop& loop) const {
+    StoresByVariable stores;
+    for (const uint32_t block : loop.vertices) {
+      for (const VariableStore& store : variables().stores(block)) {
+        Stores& of = stores[store.variable];
+        of = {of.count + 1, block, &store};
+      }
+    }
+    return stores;
+  }
+
+  const IntegerVariables& variables() const { return analyzed_.integer_variables(function_); }
+
+  // The only block of the loop from which control may leave it, or kNone.
+  uint32_t only_block_that_leaves(const Loop& loop) const {
+    uint32_t result = kNone;
+    for (const uint32_t block : loop.vertices) {
+      const bool stays = std::ranges::all_of(cfg_.successors(block),
+                                             [&](uint32_t next) { return contains(loop, next); });
+      if (stays) continue;
+      if (result != kNone) return kNone;
+      result = block;
+    }
+    return result;
   }
 
   std::optional<LoopBound::Constant> frame_of(const Loop& loop, uint32_t test) const {
@@ -234,22 +247,18 @@ class FunctionBounds {
     const uint32_t next = next_in(loop, block);
     if (next == kNone || cfg_.successors(block).size() != 2) return std::nullopt;
     const auto comparison = module_.definition(branch.operand(0));
-    if (!comparison) return std::nullopt;
-    return test_of(*comparison, cfg_.block_of(branch.operand(1)) == next);
-  }
-
-  // `result`: with which the loop goes on.
-  std::optional<Test> test_of(const Instruction& comparison, bool result) const {
-    const Op opcode = comparison.opcode();
-    const bool compares = is_less(opcode) || is_greater(opcode) || opcode == Op::OpIEqual ||
-                          opcode == Op::OpINotEqual;
-    if (!compares) return std::nullopt;
-    if (const auto limit = constant(comparison.operand(1))) {
-      return Test{comparison.operand(0), *limit, opcode, result};
+    auto test = comparison ? test_of(comparison->opcode()) : std::nullopt;
+    if (!test) return std::nullopt;
+    const auto limit = constant(comparison->operand(1)), other = constant(comparison->operand(0));
+    if (!limit && !other) return std::nullopt;
+    test->value = comparison->operand(limit ? 0 : 1);
+    test->limit = limit ? *limit : *other;
+    if (!limit) test->direction = -test->direction;
+    if (cfg_.block_of(branch.operand(1)) != next) {  // goes on where the comparison is false
+      test->direction = -test->direction;
+      test->or_equal = !test->or_equal;
     }
-    const auto limit = constant(comparison.operand(0));
-    if (!limit) return std::nullopt;
-    return Test{comparison.operand(1), *limit, exchanged(opcode), result};
+    return test;
   }
 
   // --- the induction variable
@@ -280,45 +289,39 @@ class FunctionBounds {
   }
 
   // `value`: loaded in `block` from a variable that the loop stores once, on the spine.
-  std::optional<Induction> variable_induction(const Loop& loop, std::span<const uint32_t> spine,
-                                              uint32_t block, uint32_t value) const {
-    const uint32_t variable = variables_->loaded_from(value, cfg_.blocks()[block]);
-    if (variable == 0) return std::nullopt;
-    const VariableStore* store = nullptr;
-    uint32_t stored_in = kNone;
-    for (const uint32_t inside : loop.vertices) {
-      for (const VariableStore& other : variables_->stores(inside)) {
-        if (other.variable != variable) continue;
-        if (store != nullptr) return std::nullopt;
-        store = &other;
-        stored_in = inside;
-      }
-    }
+  std::optional<Induction> variable_induction(const Loop& loop, const StoresByVariable& stores,
+                                              std::span<const uint32_t> spine, uint32_t block,
+                                              uint32_t value) const {
+    const uint32_t variable = variables().loaded_from(module_, value, cfg_.blocks()[block]);
+    const auto found = stores.find(variable);
+    if (found == stores.end() || found->second.count != 1) return std::nullopt;
+    const VariableStore* store = found->second.last;
+    const uint32_t stored_in = found->second.block;
     const auto place = std::ranges::find(spine, stored_in);
-    if (store == nullptr || place == spine.end()) return std::nullopt;
+    if (place == spine.end()) return std::nullopt;
     const auto step = constant_step(module_, store->value);
-    if (!step || variables_->loaded_from(step->from, cfg_.blocks()[stored_in]) != variable ||
+    if (!step ||
+        variables().loaded_from(module_, step->from, cfg_.blocks()[stored_in]) != variable ||
         module_.definition_index(step->from) > store->instruction) {
       return std::nullopt;
     }
     const bool steps = stored_in == block ? store->instruction < module_.definition_index(value)
                                           : place < std::ranges::find(spine, block);
     const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
-    const uint32_t first = before == kNone ? 0 : variables_->last_value(variable, before);
+    const uint32_t first = before == kNone ? 0 : variables().last_value(variable, before);
     return induction_from(first, *step, steps);
   }
 
+  const AnalyzedModule& analyzed_;
   const Module& module_;
-  const Function& function_;
+  uint32_t function_;
   const Cfg& cfg_;
-  std::optional<IntegerVariables> variables_;
 };
 
 }  // namespace
 
-std::vector<LoopBound> find_loop_bounds(const Module& module, const Function& function,
-                                        const Cfg& cfg) {
-  return FunctionBounds(module, function, cfg).find();
+std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, uint32_t function) {
+  return FunctionBounds(analyzed, function).find();
 }
 
 std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count) {

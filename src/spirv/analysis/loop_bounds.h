@@ -1,7 +1,7 @@
 // How often loops are executed, as far as constants tell: a test that every iteration executes
-// compares an induction variable with a constant, as in for (i = first; i < 98; i += 64). The loop
-// is bounded even if `first` is not known, because i is unsigned. With a constant `first`, and if
-// nothing else leaves the loop, the number of executions is known.
+// compares an induction variable with a constant, as in for (i = first; i < 98; i += 64). That loop
+// is bounded even if `first` is not known, because i is unsigned. If `first` is a constant, and
+// only the test leaves the loop, the number of executions is known.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "spirv/analysis/cfg.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/loops.h"
 
 namespace tally::spirv {
@@ -23,10 +23,10 @@ constexpr uint32_t product_of_bounds(uint32_t a, uint32_t b) {
 
 struct LoopBound {
   Loop loop;
-  // Of the header, each time that the loop is entered: at most, or kUnbounded.
+  // How often the header is executed at most each time that the loop is entered, or kUnbounded.
   uint32_t executions = kUnbounded;
-  // What is known if the header is executed exactly that often, provided that no invocation ends in
-  // a block of the loop. The loop is entered by one edge and left by one.
+  // Present if the header is executed exactly that often, unless an invocation ends in a block of
+  // the loop. Such a loop is entered by one edge and left by one.
   struct Constant {
     uint32_t before, exit;  // the only blocks before and after the loop
     uint32_t test;          // the block that leads to `exit`
@@ -35,9 +35,8 @@ struct LoopBound {
   std::optional<Constant> constant;
 };
 
-// Of all loops of a function, outer ones before those in them.
-std::vector<LoopBound> find_loop_bounds(const Module& module, const Function& function,
-                                        const Cfg& cfg);
+// Of all loops of a function that has a Cfg, outer ones before those in them.
+std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, uint32_t function);
 
 // How often a call of the function executes each of its blocks at most, or kUnbounded.
 std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count);

@@ -54,11 +54,11 @@ struct Bounds {
 };
 
 Bounds bounds_of(const std::string& text) {
-  const Module module = test::parsed(test::assemble(text));
-  const auto cfg = Cfg::build(module, module.functions()[0]);
+  const AnalyzedModule analyzed(test::parsed(test::assemble(text)));
+  const Result<Cfg>& cfg = analyzed.cfg(0);
   if (!cfg) throw std::runtime_error(cfg.error().message);
   Bounds bounds;
-  bounds.loops = find_loop_bounds(module, module.functions()[0], *cfg);
+  bounds.loops = find_loop_bounds(analyzed, 0);
   bounds.blocks = block_bounds(bounds.loops, cfg->blocks().size());
   return bounds;
 }
@@ -167,35 +167,31 @@ TEST(LoopBounds, the_test_may_stand_behind_the_step) {
 }
 
 TEST(LoopBounds, values_may_be_multiplied_divided_and_shifted) {
-  const std::map<std::string, std::pair<std::string, uint32_t>> steps = {
-      {"OpIMul %uint %old %two", {"OpULessThan %bool %i %stride", 7}},
-      {"OpIMul %uint %two %old", {"OpULessThanEqual %bool %i %stride", 8}},
-      {"OpShiftLeftLogical %uint %old %one", {"OpULessThan %bool %i %stride", 7}},
-      {"OpShiftLeftLogical %uint %old %five", {"OpINotEqual %bool %i %zero", 8}},
-      {"OpIMul %uint %old %one", {"OpULessThan %bool %i %stride", kUnbounded}},
-      {"OpShiftLeftLogical %uint %old %stride", {"OpULessThan %bool %i %stride", kUnbounded}}};
-  for (const auto& [step, test] : steps) {
-    const auto change = [&step = step, &test = test](LoopText& loop) {
-      loop.start = "OpStore %v %one\nOpBranch %header\n";
-      loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
-      compare(loop, test.first);
-    };
-    EXPECT_EQ(bound_with({}, change), test.second) << step;
-  }
-  const std::map<std::string, uint32_t> halves = {{"OpUDiv %uint %old %two", 8},
-                                                  {"OpShiftRightLogical %uint %old %one", 8},
-                                                  {"OpSDiv %uint %old %two", 8},
-                                                  {"OpShiftRightArithmetic %uint %old %five", 3},
-                                                  {"OpUDiv %uint %old %null", kUnbounded},
-                                                  {"OpUDiv %uint %two %old", kUnbounded},
-                                                  {"OpSDiv %uint %old %minus_one", kUnbounded}};
-  for (const auto& [step, bound] : halves) {
-    const auto change = [&step = step](LoopText& loop) {
-      loop.start = "OpStore %v %stride\nOpBranch %header\n";
-      loop.next = "%old = OpLoad %uint %v\n%new = " + step + "\nOpStore %v %new\n";
-      compare(loop, "OpUGreaterThan %bool %i %zero");
-    };
-    EXPECT_EQ(bound_with({}, change), bound) << step;
+  struct Case {
+    std::string first, step, test;
+    uint32_t bound;
+  };
+  const std::string less = "OpULessThan %bool %i %stride", more = "OpUGreaterThan %bool %i %zero";
+  const std::vector<Case> cases = {
+      {"%one", "OpIMul %uint %old %two", less, 7},
+      {"%one", "OpIMul %uint %two %old", "OpULessThanEqual %bool %i %stride", 8},
+      {"%one", "OpShiftLeftLogical %uint %old %one", less, 7},
+      {"%one", "OpShiftLeftLogical %uint %old %five", "OpINotEqual %bool %i %zero", 8},
+      {"%one", "OpIMul %uint %old %one", less, kUnbounded},
+      {"%one", "OpShiftLeftLogical %uint %old %stride", less, kUnbounded},
+      {"%stride", "OpUDiv %uint %old %two", more, 8},
+      {"%stride", "OpShiftRightLogical %uint %old %one", more, 8},
+      {"%stride", "OpSDiv %uint %old %two", more, 8},
+      {"%stride", "OpShiftRightArithmetic %uint %old %five", more, 3},
+      {"%stride", "OpUDiv %uint %old %null", more, kUnbounded},
+      {"%stride", "OpUDiv %uint %two %old", more, kUnbounded},
+      {"%stride", "OpSDiv %uint %old %minus_one", more, kUnbounded}};
+  for (const Case& one : cases) {
+    LoopText loop;
+    loop.start = "OpStore %v " + one.first + "\nOpBranch %header\n";
+    loop.next = "%old = OpLoad %uint %v\n%new = " + one.step + "\nOpStore %v %new\n";
+    compare(loop, one.test);
+    EXPECT_EQ(bound_of(loop), one.bound) << one.step;
   }
 }
 

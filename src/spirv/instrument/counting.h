@@ -59,7 +59,7 @@ class SubgroupCode {
   uint32_t is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live);
   // Whether the lane is the lowest active one.
   uint32_t elect(InstructionBuilder& code);
-  // The 32-bit value of that lane.
+  // The 32-bit value that the lowest active lane has.
   uint32_t of_lowest(InstructionBuilder& code, uint32_t value);
   uint32_t any(InstructionBuilder& code, uint32_t condition);
   uint32_t all_equal(InstructionBuilder& code, uint32_t value);

@@ -101,14 +101,13 @@ class SmallFlush {
            !stage.has_helpers && !stage.repacks;
   }
 
-  // Whether the lane is the lowest active one. llvmpipe 25.0 finds that lane's value without a loop
-  // over the lanes, which an election takes, and before 25.0 both.
+  // Whether the lane is the lowest active one. llvmpipe elects a lane in a loop over the lanes; to
+  // read a value of the lowest lane, it needs such a loop only before 25.0.
   uint32_t is_first() {
-    if (!keeps_all_lanes() && tools_.context.options.driver.masks_branches) {
-      return subgroup_.elect(code_);
-    }
+    const bool is_lane_0 = keeps_all_lanes();
+    if (!is_lane_0 && tools_.context.options.driver.masks_branches) return subgroup_.elect(code_);
     const uint32_t lane = tools_.builtins.lane(code_);
-    const uint32_t first = keeps_all_lanes() ? constant(0) : subgroup_.of_lowest(code_, lane);
+    const uint32_t first = is_lane_0 ? constant(0) : subgroup_.of_lowest(code_, lane);
     return code_.emit(Op::OpIEqual, editor_.type_bool(), {lane, first});
   }
 

@@ -40,6 +40,7 @@ class Writer {
     globals.emit(Op::OpTypeFunction, {function_type, none});
     globals.emit_as(condition, Op::OpSpecConstantTrue, boolean, {});
     globals.emit_as(zero, Op::OpConstant, u32, std::vector<uint32_t>{0});
+    globals.emit_as(one, Op::OpConstant, u32, std::vector<uint32_t>{1});
     globals.emit_as(real, Op::OpConstant, f32, std::vector<uint32_t>{0});
   }
 
@@ -106,8 +107,8 @@ class Writer {
   }
 
   static constexpr uint32_t none = 1, boolean = 2, u32 = 3, f32 = 4, function_type = 5,
-                            condition = 6, zero = 7, real = 8, main = 9;
-  IdAllocator ids{10};
+                            condition = 6, zero = 7, real = 8, main = 9, one = 10;
+  IdAllocator ids{11};
   InstructionBuilder globals{ids};
   InstructionBuilder code{ids};
 };
@@ -134,6 +135,28 @@ void nested_ifs(Writer& writer, uint32_t count) {
 
 void loops(Writer& writer, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) writer.end_loop(writer.begin_loop());
+}
+
+// for (i = 0; i != 1; ++i) {}
+void constant_loops(Writer& writer, uint32_t count) {
+  InstructionBuilder& code = writer.code;
+  uint32_t before = *code.last_label();
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t header = code.new_id(), next = code.new_id(), after = code.new_id();
+    const uint32_t number = code.new_id(), stepped = code.new_id();
+    code.branch(header);
+    code.label(header);
+    code.emit_as(number, Op::OpPhi, Writer::u32,
+                 std::vector<uint32_t>{Writer::zero, before, stepped, next});
+    const uint32_t more = code.emit(Op::OpINotEqual, Writer::boolean, {number, Writer::one});
+    code.loop_merge(after, next);
+    code.branch_if(more, next, after);
+    code.label(next);
+    code.emit_as(stepped, Op::OpIAdd, Writer::u32, std::vector<uint32_t>{number, Writer::one});
+    code.branch(header);
+    code.label(after);
+    before = after;
+  }
 }
 
 void nested_loops(Writer& writer, uint32_t count) {
@@ -259,6 +282,7 @@ constexpr Shape kShapes[] = {
     {"nested ifs", ExecutionModel::GLCompute, alone<nested_ifs>},
     {"cases of switches", ExecutionModel::GLCompute, alone<switches>},
     {"loops in a row", ExecutionModel::GLCompute, alone<loops>},
+    {"loops of a constant length", ExecutionModel::GLCompute, alone<constant_loops>},
     {"nested loops", ExecutionModel::GLCompute, alone<nested_loops>},
     {"early returns", ExecutionModel::GLCompute, alone<returns>},
     {"discards", ExecutionModel::Fragment, alone<kills>},

@@ -12,11 +12,13 @@
 #include "divergent.comp.h"
 #include "early_returns.comp.h"
 #include "late_demote.frag.h"
+#include "long_loops.comp.h"
 #include "many_early_returns.comp.h"
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "return_in_loop.comp.h"
 #include "spirv/ir/module.h"
+#include "support/environment.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
 #include "terminate.frag.h"
@@ -65,7 +67,7 @@ std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& 
 }
 
 TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_ways) {
-  Context context({.sm_builtins = true});
+  Context context;
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(mixed_comp), {3, 5}}};
   program.values.assign(32 * 70, 0);
@@ -77,13 +79,29 @@ TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_way
 }
 
 TEST(BlockCountGpu, lanes_that_return_from_a_loop_one_after_the_other_all_count) {
-  Context context({.sm_builtins = true});
+  Context context;
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(return_in_loop_comp)}};
   program.values.assign(32 * 32, 0);
   program.groups[0] = 32;
   const auto counts = expect_all_ways_agree(context, program);
   EXPECT_EQ(counts[0].blocks.executions[0], 32u * 32);
+}
+
+TEST(BlockCountGpu, loops_of_many_thousand_iterations_count_the_same_in_all_ways) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(long_loops_comp)}};
+  program.values.assign(32, 0);
+  const uint32_t executed = run_program(context, program).values[0];
+  if (driver_name() == "lavapipe") {
+    // llvmpipe 22.3 leaves a loop once an invocation has executed 65,535 iterations in all.
+    EXPECT_EQ(executed, 65'535u + 1);
+    return;
+  }
+  EXPECT_EQ(executed, 70'040u);
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_THAT(counts[0].blocks.executions, testing::IsSupersetOf({32u * 70'000, 32u * 40}));
 }
 
 // for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis,
@@ -143,7 +161,7 @@ OpFunctionEnd
 )";
 
 void expect_phi_loop_is_counted(std::vector<uint32_t> code) {
-  Context context({.sm_builtins = true});
+  Context context;
   Program program;
   program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
   program.values.assign(32, 0);
@@ -230,7 +248,7 @@ OpFunctionEnd
 )";
 
 TEST(BlockCountGpu, every_target_of_a_switch_is_counted_in_all_ways) {
-  Context context({.sm_builtins = true});
+  Context context;
   const DeviceAbilities abilities = abilities_of(context);
   if (!abilities.int64) GTEST_SKIP() << "the device has no 64-bit integers";
   Program program;
@@ -256,7 +274,7 @@ TEST(BlockCountGpu, every_target_of_a_switch_is_counted_in_all_ways) {
 // The drivers of the tests keep the lanes of a structured construct together, and join them behind
 // it.
 TEST(BlockCountGpu, each_subgroup_counts_once_for_each_execution_with_an_active_lane) {
-  Context context({.sm_builtins = true});
+  Context context;
   const DeviceAbilities abilities = abilities_of(context);
   if (!(abilities.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT)) {
     GTEST_SKIP() << "compute shaders have no subgroup operations";
@@ -294,14 +312,14 @@ TEST(BlockCountGpu, each_subgroup_counts_once_for_each_execution_with_an_active_
 }
 
 TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) {
-  Context context({.sm_builtins = true});
+  Context context;
   expect_early_returns_are_counted(context, early_returns(code_of(early_returns_comp)), 60);
 }
 
 // llvmpipe computes wrong results with more than 80 nested conditionals. It merges these into one
 // piece of code unless they count, so such a shader is not instrumented there.
 TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
-  Context context({.sm_builtins = true});
+  Context context;
   const Program program = early_returns(code_of(many_early_returns_comp));
   if (abilities_of(context).max_nested_conditionals == 0) {
     return expect_early_returns_are_counted(context, program, 100);
@@ -333,7 +351,7 @@ Program confetti(std::vector<uint32_t> fragment) {
 }
 
 void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t> push = {1, 0}) {
-  Context context({.sm_builtins = true});
+  Context context;
   Program program = confetti(std::move(fragment));
   program.push = std::move(push);
   const auto counts = expect_all_ways_agree(context, program);
@@ -343,7 +361,7 @@ void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t
 
 // Drivers may run a vertex shader more than once per vertex, and report that in their statistics.
 TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
-  Context context({.sm_builtins = true});
+  Context context;
   for (const uint32_t vertices : {3u, 60u, 1800u}) {
     Program program = confetti(code_of(memory_frag));
     program.draws = {{.vertices = vertices}};

@@ -78,7 +78,7 @@ void expect_equal(const std::vector<StageCounts>& counts,
 constexpr size_t kRounds = 6;
 
 void expect_records_of_their_own(Program program) {
-  Context context({.sm_builtins = true});
+  Context context;
   const auto expected = counts_alone(context, program);
   for (size_t round = 1; round < kRounds; ++round) {
     program.draws.insert(program.draws.end(), kDraws.begin(), kDraws.end());
@@ -114,7 +114,7 @@ TEST(PackedDrawIndexGpu, each_draw_without_fragments_counts_into_its_own_record)
 }
 
 TEST(PackedDrawIndexGpu, without_numbers_an_instance_index_of_any_size_reaches_the_application) {
-  Context context({.sm_builtins = true});
+  Context context;
   const Program program =
       triangles({{.vertices = 12, .instances = 3, .first_instance = 70000},
                  {.vertices = 3, .instances = 9, .first_instance = 65530},
@@ -142,7 +142,7 @@ bool has_draw_parameters(const Context& context) {
 }
 
 TEST(PackedDrawIndexGpu, the_base_instance_is_that_of_the_application) {
-  Context context({.sm_builtins = true});
+  Context context;
   if (!has_draw_parameters(context)) GTEST_SKIP() << "no shaderDrawParameters";
   Program program = vertices_only({{.vertices = 2, .instances = 4, .first_instance = 10},
                                    {.vertices = 3, .instances = 5, .first_instance = 20}});

@@ -50,6 +50,7 @@ class Builder {
     for (const uint32_t f : order_) cut(f);
     for (const uint32_t f : order_) connect(f);
     mark_running();
+    for (const uint32_t f : order_) bound(f);
     for (const uint32_t f : order_) weigh(f);
     finish_flow();
     keep_subgroups();
@@ -292,19 +293,34 @@ class Builder {
     });
   }
 
-  // Estimates the loop depth and execution frequency of each segment, and bounds its executions.
+  // Finds the loops of a function, and bounds the executions of its segments. Callers come before.
+  void bound(uint32_t f) {
+    const Part& part = parts_[f];
+    uint64_t calls = function(f).id == entry_.function_id ? 1 : 0;
+    for (const uint32_t caller : part.callers) calls += graph_.segments[caller].bound;
+    calls = std::min<uint64_t>(calls, kUnbounded);
+    const std::vector<LoopBound> loops = find_loop_bounds(analyzed_, f);
+    const std::vector<uint32_t> bounds = block_bounds(loops, part.cfg->blocks().size());
+    std::vector<uint32_t> depths(part.cfg->blocks().size());
+    for (const LoopBound& loop : loops) {
+      add_constant_loop(f, loop);
+      for (const uint32_t block : loop.loop.vertices) ++depths[block];
+    }
+    for (uint32_t s = part.first_segment; s < part.end_segment; ++s) {
+      CfgSegment& segment = graph_.segments[s];
+      const uint32_t block = segment.block - part.first_block;
+      segment.loop_depth = depths[block];
+      segment.bound = product_of_bounds(static_cast<uint32_t>(calls), bounds[block]);
+    }
+  }
+
+  // Estimates the execution frequency of each segment.
   void weigh(uint32_t f) {
     Part& part = parts_[f];
-    const bool is_main = function(f).id == entry_.function_id;
-    uint64_t calls = is_main ? 1 : 0;
-    if (is_main) part.frequency = kCertain;
+    if (function(f).id == entry_.function_id) part.frequency = kCertain;
     std::sort(part.callers.begin(), part.callers.end());
     graph_.flow.weights.resize(graph_.segments.size());
-    for (const uint32_t caller : part.callers) {
-      part.frequency += graph_.flow.weights[caller];
-      calls += graph_.segments[caller].bound;
-    }
-    calls = std::min<uint64_t>(calls, kUnbounded);
+    for (const uint32_t caller : part.callers) part.frequency += graph_.flow.weights[caller];
 
     const uint32_t count = part.end_segment - part.first_segment;
     std::vector<std::vector<uint32_t>> successors(count);
@@ -314,21 +330,11 @@ class Builder {
         successors[s].push_back(next - part.first_segment);
       }
     }
-    const std::vector<LoopBound> loops = find_loop_bounds(module_, function(f), *part.cfg);
-    const std::vector<uint32_t> bounds = block_bounds(loops, part.cfg->blocks().size());
-    std::vector<uint32_t> depths(part.cfg->blocks().size());
-    for (const LoopBound& loop : loops) {
-      add_constant_loop(f, loop);
-      for (const uint32_t block : loop.loop.vertices) ++depths[block];
-    }
     const std::vector<uint64_t> chances = probabilities(successors, merges_of(part));
     for (uint32_t s = 0; s < count; ++s) {
-      CfgSegment& segment = graph_.segments[part.first_segment + s];
-      const uint32_t block = segment.block - part.first_block;
-      segment.loop_depth = depths[block];
-      segment.bound = product_of_bounds(static_cast<uint32_t>(calls), bounds[block]);
+      const uint32_t depth = graph_.segments[part.first_segment + s].loop_depth;
       const uint64_t base = std::min(part.frequency, uint64_t{1} << 40) * chances[s] / kCertain;
-      const uint32_t shift = std::min(kLog2LoopTrips * depths[block], 20u);
+      const uint32_t shift = std::min(kLog2LoopTrips * depth, 20u);
       graph_.flow.weights[part.first_segment + s] = std::max<uint64_t>(base, 1) << shift;
     }
   }

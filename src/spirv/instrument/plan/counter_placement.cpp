@@ -24,7 +24,7 @@ class PlanMaker {
     if (options.count_branches) split_edges(find_branch_edges(analyzed, graph));
     values_.assign(flow_.vertex_count, CounterPlan::kZero);
     if (options.trip_counts && options.placement == Placement::Minimal) {
-      for (const ConstantLoop& loop : graph.constant_loops) cut_out(loop);
+      cut_out(graph.constant_loops);
     }
     if (!options.trip_counts || options.counting != Counting::Private) return;
     for (const TripCount& trip : find_trip_counts(analyzed, graph)) {
@@ -78,18 +78,24 @@ class PlanMaker {
     flow_.edges.insert(flow_.edges.end(), halves.begin(), halves.end());
   }
 
-  // Makes the loop a component of the flow graph by itself, closed by an edge from the test to the
+  // Makes each loop a component of the flow graph by itself, closed by an edge from the test to the
   // header. Its counts are multiples of the count of the block before it.
-  void cut_out(const ConstantLoop& loop) {
-    const auto middle = middles_.find({loop.test, loop.exit});
-    const uint32_t last = middle == middles_.end() ? loop.test : middle->second;
-    for (FlowGraph::Edge& edge : flow_.edges) {
-      if (edge.from == loop.before && edge.to == loop.header) edge.to = loop.exit;
-      if (edge.from == last && edge.to == loop.exit) edge.to = loop.header;
+  void cut_out(std::span<const ConstantLoop> loops) {
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> targets;  // of edges that enter or leave one
+    for (const ConstantLoop& loop : loops) {
+      const auto middle = middles_.find({loop.test, loop.exit});
+      const uint32_t last = middle == middles_.end() ? loop.test : middle->second;
+      targets[{loop.before, loop.header}] = loop.exit;
+      targets[{last, loop.exit}] = loop.header;
+      flow_.known.push_back({loop.header, {loop.before}, loop.executions});
+      if (loop.latch == loop.test) continue;
+      flow_.known.push_back({loop.latch, {loop.before}, loop.executions - 1});
     }
-    flow_.known.push_back({loop.header, {loop.before}, loop.executions});
-    if (loop.latch == loop.test) return;
-    flow_.known.push_back({loop.latch, {loop.before}, loop.executions - 1});
+    if (targets.empty()) return;
+    for (FlowGraph::Edge& edge : flow_.edges) {
+      const auto target = targets.find({edge.from, edge.to});
+      if (target != targets.end()) edge.to = target->second;
+    }
   }
 
   void add_counter(uint32_t vertex) {

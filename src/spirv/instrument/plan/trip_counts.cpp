@@ -22,16 +22,18 @@ uint32_t inverse_of(uint32_t odd) {
 
 class FunctionTrips {
  public:
-  FunctionTrips(const Module& module, const SegmentGraph& graph, const Function& function,
-                const Cfg& cfg)
-      : module_(module), graph_(graph), function_(function), cfg_(cfg) {}
+  // The function must have a Cfg.
+  FunctionTrips(const AnalyzedModule& analyzed, const SegmentGraph& graph, uint32_t function)
+      : module_(analyzed.module()),
+        graph_(graph),
+        function_(module_.functions()[function]),
+        cfg_(*analyzed.cfg(function)),
+        variables_(analyzed.integer_variables(function)) {}
 
   // `segments` are those of the function.
   void find(std::span<const CfgSegment> segments, uint32_t first_segment,
             std::vector<TripCount>& trips) {
-    if (!has_loops()) return;
     map_blocks(segments, first_segment);
-    variables_.emplace(module_, function_, cfg_);
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
       if (cfg_.blocks()[block].merge != MergeKind::Loop || !runs(block)) continue;
       if (const auto loop = find_loop(block)) look_at(*loop, trips);
@@ -51,13 +53,6 @@ class FunctionTrips {
     uint32_t from;  // id of the other summand
     uint32_t inverse;
   };
-
-  bool has_loops() const {
-    for (uint32_t i = function_.begin; i < function_.end; ++i) {
-      if (module_.instruction(i).opcode() == Op::OpLoopMerge) return true;
-    }
-    return false;
-  }
 
   void map_blocks(std::span<const CfgSegment> segments, uint32_t first_segment) {
     first_segment_ = first_segment;
@@ -134,10 +129,10 @@ class FunctionTrips {
   void look_at(const Loop& loop, std::vector<TripCount>& trips) {
     std::unordered_map<uint32_t, uint32_t> stores;
     for (const uint32_t block : loop.blocks) {
-      for (const VariableStore& store : variables_->stores(block)) ++stores[store.variable];
+      for (const VariableStore& store : variables_.stores(block)) ++stores[store.variable];
     }
     for (const uint32_t block : loop.blocks) {
-      for (const VariableStore& store : variables_->stores(block)) {
+      for (const VariableStore& store : variables_.stores(block)) {
         if (stores[store.variable] == 1) look_at_store(loop, block, store, trips);
       }
     }
@@ -167,7 +162,7 @@ class FunctionTrips {
     add(loop,
         {.segment = blocks_[block].segment,
          .value = store.variable,
-         .type = variables_->type_of(store.variable),
+         .type = variables_.type_of(store.variable),
          .in_memory = true,
          .first = *first,
          .inverse = step->inverse},
@@ -176,13 +171,13 @@ class FunctionTrips {
 
   // Whether `id` is the variable's value in this execution of the block before the store.
   bool is_loaded_before(const CfgBlock& block, const VariableStore& store, uint32_t id) const {
-    return variables_->loaded_from(id, block) == store.variable &&
+    return variables_.loaded_from(module_, id, block) == store.variable &&
            module_.definition_index(id) < store.instruction;
   }
 
   // The constant that the variable holds on entry to the loop.
   std::optional<uint32_t> value_before(const Loop& loop, uint32_t variable) const {
-    const uint32_t value = variables_->last_value(variable, loop.before);
+    const uint32_t value = variables_.last_value(variable, loop.before);
     return is_constant(value) ? std::optional(value) : std::nullopt;
   }
 
@@ -216,8 +211,12 @@ class FunctionTrips {
   std::vector<bool> told_;  // by segment of the function
   std::vector<Block> blocks_;
   std::vector<uint32_t> found_in_;  // by block: header of the last loop with it
-  std::optional<IntegerVariables> variables_;
+  const IntegerVariables& variables_;
 };
+
+bool has_loops(const Cfg& cfg) {
+  return std::ranges::count(cfg.blocks(), MergeKind::Loop, &CfgBlock::merge) != 0;
+}
 
 }  // namespace
 
@@ -228,10 +227,8 @@ std::vector<TripCount> find_trip_counts(const AnalyzedModule& analyzed, const Se
     uint32_t end = begin;
     while (end < all.size() && all[end].function == all[begin].function) ++end;
     const uint32_t function = all[begin].function;
-    if (const Result<Cfg>& cfg = analyzed.cfg(function)) {
-      const Module& module = analyzed.module();
-      FunctionTrips(module, graph, module.functions()[function], *cfg)
-          .find(all.subspan(begin, end - begin), begin, trips);
+    if (const Result<Cfg>& cfg = analyzed.cfg(function); cfg && has_loops(*cfg)) {
+      FunctionTrips(analyzed, graph, function).find(all.subspan(begin, end - begin), begin, trips);
     }
     begin = end;
   }
