@@ -116,7 +116,8 @@ VkResult Instrumentation::values(const ValuesRequest& request) const {
   }
   RecordSnapshot snapshot;
   const VkResult result = record_pool_.read(pages(), snapshot);
-  return result == VK_SUCCESS ? write_blocks(runs, snapshot.pages(), request) : result;
+  return result == VK_SUCCESS ? write_blocks(runs, {snapshot.pages(), snapshot.cached()}, request)
+                              : result;
 }
 
 void Instrumentation::set_name(std::string name) {

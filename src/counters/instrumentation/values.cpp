@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "counters/instrumentation/instrumented_record.h"
+#include "counters/memory/uncached_copy.h"
 
 namespace tally::counters {
 namespace {
@@ -148,10 +149,35 @@ class BlockWriter {
   StageCosts* program_costs_ = nullptr;
 };
 
+// Copies of records in memory that the processor does not cache, several at a time.
+class RecordCopies {
+ public:
+  // The first `count` of `words`, which go on to the end of what is read. A copy may end the life
+  // of those before it; `copied` is then set.
+  std::span<const uint64_t> first(std::span<const uint64_t> words, size_t count, bool& copied) {
+    const auto begin = reinterpret_cast<uintptr_t>(words.data());
+    const auto known = reinterpret_cast<uintptr_t>(source_.data());
+    copied = begin < known || begin + count * sizeof(uint64_t) > known + source_.size_bytes();
+    if (copied) {
+      source_ = words.first(std::min(words.size(), std::max(count, kWords)));
+      words_.resize(source_.size());
+      copy_uncached(source_, words_.data());
+    }
+    return std::span(words_).subspan(static_cast<size_t>(words.data() - source_.data()), count);
+  }
+
+ private:
+  static constexpr size_t kWords = 8192;
+
+  std::span<const uint64_t> source_;
+  std::vector<uint64_t> words_;
+};
+
 // Writes the blocks of records.
 class RecordWriter {
  public:
-  explicit RecordWriter(const ValuesRequest& request) : request_(request), writer_(request) {}
+  RecordWriter(const ValuesRequest& request, bool cached)
+      : request_(request), cached_(cached), writer_(request) {}
 
   uint32_t written() const { return writer_.written(); }
 
@@ -161,7 +187,12 @@ class RecordWriter {
     std::span<const uint64_t> before;
     for (uint32_t i = 0; i < run.count; ++i) {
       const InstrumentationRecord record = run.at(i);
-      const auto words = part_of(page, uint64_t{record.offset} * probe::kRecordAlignment, bytes);
+      auto words = part_of(page, uint64_t{record.offset} * probe::kRecordAlignment, bytes);
+      if (!cached_ && !words.empty()) {
+        bool copied = false;
+        words = copies_.first(rest_of(run, i, page, words), words.size(), copied);
+        if (copied) before = {};
+      }
       // Many small draws count the same.
       const bool same = !request_.findings && !words.empty() && std::ranges::equal(words, before);
       if (!(same ? writer_.repeat_record(record.result_index) : write(record, words))) return false;
@@ -175,6 +206,16 @@ class RecordWriter {
                                            uint64_t bytes) {
     if (begin + bytes > words.size_bytes()) return {};
     return words.subspan(begin / sizeof(uint64_t), bytes / sizeof(uint64_t));
+  }
+
+  // The words of the record and of the later ones of the run, as far as the page goes.
+  static std::span<const uint64_t> rest_of(const RecordRun& run, uint32_t index,
+                                           std::span<const uint64_t> page,
+                                           std::span<const uint64_t> words) {
+    const uint64_t later = uint64_t{run.count - 1 - index} * run.distance;
+    const auto rest = page.subspan(static_cast<size_t>(words.data() - page.data()));
+    return rest.first(std::min<uint64_t>(
+        rest.size(), words.size() + later * probe::kRecordAlignment / sizeof(uint64_t)));
   }
 
   bool write(const InstrumentationRecord& record, std::span<const uint64_t> words) {
@@ -200,6 +241,8 @@ class RecordWriter {
   }
 
   const ValuesRequest& request_;
+  const bool cached_;
+  RecordCopies copies_;
   RecordReader reader_;
   BlockWriter writer_;
 };
@@ -218,9 +261,9 @@ uint32_t count_blocks(std::span<const RecordRun> runs) {
 
 VkResult write_blocks(std::span<const RecordRun> runs, RecordPages pages,
                       const ValuesRequest& request) {
-  RecordWriter writer(request);
+  RecordWriter writer(request, pages.cached);
   const bool complete = std::ranges::all_of(
-      runs, [&](const RecordRun& run) { return writer.write(run, pages[run.first.page]); });
+      runs, [&](const RecordRun& run) { return writer.write(run, pages.pages[run.first.page]); });
   *request.count = writer.written();
   return complete ? VK_SUCCESS : VK_INCOMPLETE;
 }

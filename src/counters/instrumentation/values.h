@@ -48,7 +48,10 @@ struct ValuesRequest {
 };
 
 // The contents of the object's pages.
-using RecordPages = std::span<const std::span<const uint64_t>>;
+struct RecordPages {
+  std::span<const std::span<const uint64_t>> pages;
+  bool cached = true;  // by the processor
+};
 
 // `runs` must be sorted by result index.
 uint32_t count_blocks(std::span<const RecordRun> runs);

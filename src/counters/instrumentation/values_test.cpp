@@ -40,12 +40,18 @@ class Values : public testing::Test {
     }
   }
 
-  // The blocks that fit into `capacity`.
+  // The blocks that fit into `capacity`. They do not depend on whether the page is cached.
   Words write(std::span<const RecordRun> runs, uint32_t capacity, VkResult expected) const {
+    Words blocks = write(runs, capacity, expected, true);
+    EXPECT_EQ(write(runs, capacity, expected, false), blocks);
+    return blocks;
+  }
+  Words write(std::span<const RecordRun> runs, uint32_t capacity, VkResult expected,
+              bool cached) const {
     Words blocks(size_t{capacity} * kBlockWords);
     const std::vector<std::span<const uint64_t>> pages{page_};
     const VkResult result = write_blocks(
-        runs, pages, {.metrics = metrics_, .count = &capacity, .blocks = blocks.data()});
+        runs, {pages, cached}, {.metrics = metrics_, .count = &capacity, .blocks = blocks.data()});
     EXPECT_EQ(result, expected);
     blocks.resize(size_t{capacity} * kBlockWords);
     return blocks;
@@ -85,6 +91,20 @@ TEST_F(Values, of_a_run_as_many_blocks_are_written_as_fit) {
     EXPECT_EQ(part.size(), capacity * kBlockWords);
     EXPECT_TRUE(std::ranges::equal(part, std::span(all).first(part.size()))) << capacity;
   }
+}
+
+TEST_F(Values, a_long_run_and_another_in_the_same_page_have_the_blocks_of_their_records) {
+  constexpr uint32_t kMany = 2500;  // more words than are copied at a time
+  while (page_.size() < kMany * kWordsOfRecord) page_.push_back(page_.size() % 1021);
+  const std::vector<RecordRun> runs{run_of(0, kMany), run_of(3, 2), run_of(kMany - 1, 1)};
+  std::vector<RecordRun> singles;
+  for (const RecordRun& run : runs) {
+    for (uint32_t i = 0; i < run.count; ++i) {
+      singles.push_back({.first = run.at(i), .distance = 0, .count = 1});
+    }
+  }
+  const auto blocks = static_cast<uint32_t>(singles.size()) * kBlocks;
+  EXPECT_EQ(write(runs, blocks, VK_SUCCESS), write(singles, blocks, VK_SUCCESS));
 }
 
 TEST_F(Values, records_beyond_their_page_have_no_blocks) {

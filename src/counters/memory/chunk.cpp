@@ -96,8 +96,9 @@ VkResult Chunk::allocate(Use use, uint32_t allowed_types) {
   context_.next->GetBufferMemoryRequirements(context_.device, buffer_, &requirements);
   const auto type = memory_type(use, context_.memory, requirements.memoryTypeBits & allowed_types);
   if (!type) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  coherent_ = (context_.memory.memoryTypes[*type].propertyFlags &
-               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+  const VkMemoryPropertyFlags properties = context_.memory.memoryTypes[*type].propertyFlags;
+  coherent_ = (properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+  cached_ = (properties & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
   allocated_ = requirements.size;
   const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};

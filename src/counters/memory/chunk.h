@@ -35,6 +35,7 @@ class Chunk {
   std::byte* host() const { return host_; }             // null unless mapped
 
   bool coherent() const { return coherent_; }
+  bool cached() const { return cached_; }  // by the processor
   // No effect on coherent memory. The range is extended to multiples of nonCoherentAtomSize.
   void invalidate(VkDeviceSize offset, VkDeviceSize size) const;
   void flush(VkDeviceSize offset, VkDeviceSize size) const;
@@ -53,6 +54,7 @@ class Chunk {
   VkDeviceAddress address_ = 0;
   std::byte* host_ = nullptr;
   bool coherent_ = true;
+  bool cached_ = true;
 };
 
 }  // namespace tally::counters

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
+#include <vector>
 
 #include "counters/memory/block_mask.h"
 #include "counters/memory/memory_type.h"
+#include "counters/memory/uncached_copy.h"
 
 namespace tally::counters {
 namespace {
@@ -48,6 +52,20 @@ TEST(MemoryType, protected_and_lazy_memory_is_never_taken) {
   const auto memory = memory_of({kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT,
                                  kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT});
   EXPECT_EQ(device_memory_type(memory, ~0u), std::nullopt);
+}
+
+TEST(UncachedCopy, words_from_and_up_to_any_place_in_a_cache_line_are_copied) {
+  std::vector<uint64_t> source(64);
+  std::iota(source.begin(), source.end(), 1);
+  for (size_t begin = 0; begin < 16; ++begin) {
+    for (size_t count = 0; begin + count <= source.size(); ++count) {
+      std::vector<uint64_t> target(count + 1, 7);
+      const auto words = std::span<const uint64_t>(source).subspan(begin, count);
+      copy_uncached(words, target.data());
+      EXPECT_TRUE(std::ranges::equal(words, std::span(target).first(count)));
+      EXPECT_EQ(target.back(), 7u);
+    }
+  }
 }
 
 TEST(BlockMask, runs_are_found_where_a_slow_search_finds_them) {

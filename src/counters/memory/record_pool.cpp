@@ -137,6 +137,7 @@ VkResult RecordPool::read(std::span<const RecordPage> pages, RecordSnapshot& sna
     for (const RecordPage& page : pages) {
       page.chunk->invalidate(page.offset, page.size);
       snapshot.pages_.push_back(words(*page.chunk, page.offset, page.size));
+      snapshot.cached_ &= page.chunk->cached();
     }
     return VK_SUCCESS;
   }
@@ -157,6 +158,7 @@ VkResult RecordPool::read(std::span<const RecordPage> pages, RecordSnapshot& sna
   });
   if (result != VK_SUCCESS) return result;
   snapshot.staging_->invalidate(0, total);
+  snapshot.cached_ = snapshot.staging_->cached();
   VkDeviceSize source = 0;
   for (const RecordPage& page : pages) {
     snapshot.pages_.push_back(words(*snapshot.staging_, source, page.size));

@@ -29,11 +29,14 @@ struct RecordPage {
 class RecordSnapshot {
  public:
   std::span<const std::span<const uint64_t>> pages() const { return pages_; }
+  // Whether the processor caches them all. Otherwise read them with copy_uncached().
+  bool cached() const { return cached_; }
 
  private:
   friend class RecordPool;
   std::vector<std::span<const uint64_t>> pages_;
   std::unique_ptr<Chunk> staging_;
+  bool cached_ = true;
 };
 
 class RecordPool {
