@@ -12,8 +12,7 @@ const frames = parseInt(process.argv.at(-1));
 const byHand = process.env.COUNT_BY_HAND !== undefined;
 const asLayer = process.env.COUNT_BY_HAND === "layer";
 const counts = byHand ? "@group(0) @binding(1) var<storage, read_write> counts: array<atomic<u32>, 5>;" : "";
-const uniform = asLayer
-  ? "@group(0) @binding(2) var<uniform> counting: u32;" : "";
+const uniform = asLayer ? "@group(0) @binding(2) var<uniform> counting: u32;" : "";
 const count_in = (i) => !byHand ? "" : `atomicAdd(&counts[${i}], ${asLayer ? "counting" : "1"});`;
 const gpu = create(["backend=vulkan"]);
 const adapter = await gpu.requestAdapter();

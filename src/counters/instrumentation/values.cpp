@@ -152,8 +152,8 @@ class BlockWriter {
 // Copies of records in memory that the processor does not cache, several at a time.
 class RecordCopies {
  public:
-  // The first `count` of `words`, which go on to the end of what is read. A copy may end the life
-  // of those before it; `copied` is then set.
+  // The first `count` of `words`; the others are read later. If this sets `copied`, results of
+  // earlier calls are no longer valid.
   std::span<const uint64_t> first(std::span<const uint64_t> words, size_t count, bool& copied) {
     const auto begin = reinterpret_cast<uintptr_t>(words.data());
     const auto known = reinterpret_cast<uintptr_t>(source_.data());
