@@ -142,8 +142,12 @@ class Finder {
     if (!graph) throw std::runtime_error(graph.error().message);
     for (const spirv::TripCount& trip : spirv::find_trip_counts(analyzed, *graph)) {
       see(trip.in_memory ? "variable that counts a loop" : "phi that counts a loop");
-      if (trip.inverse + 1 > 2) see("step that is not 1");
-      if (opcode_of(trip.first) == Op::OpSpecConstant) see("first value that is specialized");
+      if (trip.inverse != 1) see("step that is not 1");
+      if (trip.shift != 0) see("even step");
+      const Op first = opcode_of(trip.first);
+      if (first == Op::OpSpecConstant) see("first value that is specialized");
+      if (first != Op::OpSpecConstant && first != Op::OpConstant)
+        see("first value that is computed");
     }
     if (!graph->constant_loops.empty()) see("loop of a constant number of iterations");
     const auto is_bounded = [](const spirv::CfgSegment& segment) {
@@ -251,7 +255,9 @@ const char* const kShapes[] = {"selection in a selection",
                                "variable that counts a loop",
                                "phi that counts a loop",
                                "step that is not 1",
+                               "even step",
                                "first value that is specialized",
+                               "first value that is computed",
                                "loop of a constant number of iterations",
                                "loop with a bound",
                                "comparison of signed numbers",

@@ -6,27 +6,42 @@
 #include <unordered_map>
 
 #include "spirv/analysis/induction.h"
+#include "spirv/analysis/workgroup_size.h"
 
 namespace tally::spirv {
 namespace {
 
 using spv::Op;
 
-constexpr size_t kMaxSpine = 64;     // blocks of a loop that are looked at, from each end
-constexpr uint32_t kMaxSteps = 256;  // of a loop that is run here
+constexpr size_t kMaxSpine = 64;               // blocks of a loop that are looked at, from each end
+constexpr uint32_t kMaxSteps = 256;            // of a loop that is run here
+constexpr uint64_t kMaxInvocations = 1 << 16;  // of a workgroup, far beyond what devices have
 
 // A loop goes on while `value` is less than `limit` (direction -1), greater (1), or other (0).
 struct Test {
-  uint32_t value;  // id
+  uint32_t value;  // ids
   uint32_t limit;
   int direction;
   bool or_equal;  // with direction 0: equal, instead of not equal
   bool is_signed = false;
 };
 
+// What a number may be.
+struct Range {
+  uint32_t low, high;
+};
+
 struct Induction {
-  std::optional<uint32_t> first;  // the value that is tested first, if it is a constant
-  ConstantStep step;              // to the value that is tested next
+  uint32_t id;                 // an OpPhi or a variable
+  ConstantStep step;           // to the value that is tested next
+  bool steps;                  // before the first test
+  std::optional<Range> first;  // of the value that is tested first
+};
+
+// How often a test lets a loop go on.
+struct Passes {
+  uint32_t at_most = kUnbounded;
+  bool exactly = false;
 };
 
 // The test that a comparison makes, without its operands.
@@ -61,21 +76,21 @@ int64_t extend(uint32_t value, bool is_signed) {
   return is_signed ? int64_t{static_cast<int32_t>(value)} : int64_t{value};
 }
 
-bool holds(const Test& test, uint32_t value) {
-  const int64_t one = extend(value, test.is_signed), other = extend(test.limit, test.is_signed);
+bool holds(const Test& test, uint32_t value, uint32_t limit) {
+  const int64_t one = extend(value, test.is_signed), other = extend(limit, test.is_signed);
   if (one == other) return test.or_equal;
   if (test.direction == 0) return !test.or_equal;
   return (one < other) == (test.direction < 0);
 }
 
-// How often the test lets the loop go on: at most, and exactly if the first value is known. Where
-// values are added, and less or more is asked for.
-uint32_t passes_of_sums(const Test& test, const Induction& induction) {
+// Where values are added, and less or more is asked for. `first` is empty if it is not known.
+uint32_t passes_of_sums(const Test& test, const Induction& induction, uint32_t limit_value,
+                        std::optional<uint32_t> first_value) {
   const bool descends = test.direction > 0;
   int64_t low = test.is_signed ? std::numeric_limits<int32_t>::min() : 0;
   int64_t high = low + std::numeric_limits<uint32_t>::max();
   int64_t step = extend(induction.step.number, true);
-  int64_t limit = extend(test.limit, test.is_signed);
+  int64_t limit = extend(limit_value, test.is_signed);
   if (descends) {  // the same with negative numbers
     std::swap(low, high);
     for (int64_t* number : {&low, &high, &step, &limit}) *number = -*number;
@@ -84,29 +99,35 @@ uint32_t passes_of_sums(const Test& test, const Induction& induction) {
   // What passes must not wrap around in the next step.
   if (step <= 0 || limit - 1 + step > high) return kUnbounded;
   int64_t first = low;
-  if (induction.first) first = extend(*induction.first, test.is_signed) * (descends ? -1 : 1);
+  if (first_value) first = extend(*first_value, test.is_signed) * (descends ? -1 : 1);
   const int64_t result = std::max<int64_t>(0, (limit - first + step - 1) / step);
   return result < kUnbounded ? static_cast<uint32_t>(result) : kUnbounded;
 }
 
-uint32_t passes(const Test& test, const Induction& induction) {
+Passes passes(const Test& test, const Induction& induction, uint32_t limit) {
   if (test.direction != 0 && induction.step.operation == Op::OpIAdd) {
-    return passes_of_sums(test, induction);
+    const auto from = [&](std::optional<uint32_t> first) {
+      return passes_of_sums(test, induction, limit, first);
+    };
+    if (!induction.first) return {from(std::nullopt)};
+    const uint32_t one = from(induction.first->low), other = from(induction.first->high);
+    return {std::max(one, other), one == other};
   }
-  if (!induction.first) return kUnbounded;
-  uint32_t value = *induction.first;
+  if (!induction.first || induction.first->low != induction.first->high) return {};
+  uint32_t value = induction.first->low;
   for (uint32_t count = 0; count < kMaxSteps; ++count) {
-    if (!holds(test, value)) return count;
+    if (!holds(test, value, limit)) return {count, true};
     value = induction.step.apply(value);
   }
-  return kUnbounded;
+  return {};
 }
 
 class FunctionBounds {
  public:
-  FunctionBounds(const AnalyzedModule& analyzed, uint32_t function)
+  FunctionBounds(const AnalyzedModule& analyzed, const EntryPoint& entry, uint32_t function)
       : analyzed_(analyzed),
         module_(analyzed.module()),
+        workgroup_(workgroup_size(module_, entry)),
         function_(function),
         cfg_(*analyzed.cfg(function)) {}
 
@@ -140,18 +161,30 @@ class FunctionBounds {
     for (const uint32_t block : spine) {
       const auto test = test_at(loop, block);
       if (!test) continue;
-      auto induction = phi_induction(loop, test->value);
-      if (!induction) {
-        if (!stores) stores = stores_in(loop);
-        induction = variable_induction(loop, *stores, spine, block, test->value);
+      if (!stores) stores = stores_in(loop);
+      for (const Test& way : {*test, turned_around(*test)}) {
+        auto induction = phi_induction(loop, way.value);
+        if (!induction) induction = variable_induction(loop, *stores, spine, block, way.value);
+        if (induction) add(bound, way, *induction, *stores, block == only_exit ? block : kNone);
       }
-      if (!induction) continue;
-      const uint32_t often = passes(*test, *induction);
-      if (often >= kUnbounded - 1) continue;
-      bound.executions = std::min(bound.executions, often + 1);
-      if (induction->first && block == only_exit) bound.constant = frame_of(loop, block);
     }
     return bound;
+  }
+
+  // `exit`: the block of the test, if no other one leaves the loop.
+  void add(LoopBound& bound, const Test& test, const Induction& induction,
+           const StoresByVariable& stores, uint32_t exit) const {
+    // A sum that repeats a value has had all its values, so the test would never leave the loop.
+    const bool is_distinct = exit != kNone && induction.step.operation == Op::OpIAdd &&
+                             induction.step.number != 0 && !induction.steps &&
+                             is_unchanged(bound.loop, stores, test.limit);
+    if (is_distinct) bound.distinct = induction.id;
+    const auto limit = constant(test.limit);
+    if (!limit) return;
+    const Passes result = passes(test, induction, *limit);
+    if (result.at_most >= kUnbounded - 1) return;
+    bound.executions = std::min(bound.executions, result.at_most + 1);
+    if (result.exactly && exit != kNone) bound.constant = frame_of(bound.loop, exit);
   }
 
   StoresByVariable stores_in(const Loop& loop) const {
@@ -249,16 +282,59 @@ class FunctionBounds {
     const auto comparison = module_.definition(branch.operand(0));
     auto test = comparison ? test_of(comparison->opcode()) : std::nullopt;
     if (!test) return std::nullopt;
-    const auto limit = constant(comparison->operand(1)), other = constant(comparison->operand(0));
-    if (!limit && !other) return std::nullopt;
-    test->value = comparison->operand(limit ? 0 : 1);
-    test->limit = limit ? *limit : *other;
-    if (!limit) test->direction = -test->direction;
+    test->value = comparison->operand(0);
+    test->limit = comparison->operand(1);
     if (cfg_.block_of(branch.operand(1)) != next) {  // goes on where the comparison is false
       test->direction = -test->direction;
       test->or_equal = !test->or_equal;
     }
     return test;
+  }
+
+  static Test turned_around(Test test) {
+    std::swap(test.value, test.limit);
+    test.direction = -test.direction;
+    return test;
+  }
+
+  // Whether `id` has the same value in each iteration.
+  bool is_unchanged(const Loop& loop, const StoresByVariable& stores, uint32_t id) const {
+    const auto definition = module_.definition(id);
+    if (!definition || definition->opcode() == Op::OpUndef || is_relaxed(module_, id)) return false;
+    if (!is_in(loop, id)) return true;
+    if (definition->opcode() == Op::OpBitcast)
+      return is_unchanged(loop, stores, definition->operand(0));
+    if (definition->opcode() != Op::OpLoad || definition->operand_count() != 1) return false;
+    const uint32_t pointer = definition->operand(0);
+    if (variables().type_of(pointer) != 0) return !stores.contains(pointer);
+    return is_in_constant_memory(pointer);
+  }
+
+  // Whether a block of the loop computes `id`.
+  bool is_in(const Loop& loop, uint32_t id) const {
+    const uint32_t index = module_.definition_index(id);
+    const auto after = std::ranges::upper_bound(cfg_.blocks(), index, {}, &CfgBlock::begin);
+    if (after == cfg_.blocks().begin()) return false;
+    const auto block = after - 1;
+    return index < block->end &&
+           contains(loop, static_cast<uint32_t>(block - cfg_.blocks().begin()));
+  }
+
+  // `pointer`: to an input or a push constant, or to a member whose index is a constant.
+  bool is_in_constant_memory(uint32_t pointer) const {
+    const auto definition = module_.definition(pointer);
+    if (!definition) return false;
+    if (definition->opcode() == Op::OpVariable) {
+      const auto storage = static_cast<spv::StorageClass>(definition->operand(0));
+      return storage == spv::StorageClass::PushConstant || storage == spv::StorageClass::Input;
+    }
+    const auto is_constant = [&](uint32_t index) {
+      return module_.opcode_of(index) == Op::OpConstant;
+    };
+    const bool is_member = definition->opcode() == Op::OpAccessChain ||
+                           definition->opcode() == Op::OpInBoundsAccessChain;
+    return is_member && std::ranges::all_of(definition->operands().subspan(1), is_constant) &&
+           is_in_constant_memory(definition->operand(0));
   }
 
   // --- the induction variable
@@ -278,14 +354,61 @@ class FunctionBounds {
     const uint32_t first = phi->operand(swapped ? 2 : 0), again = phi->operand(swapped ? 0 : 2);
     const auto step = constant_step(module_, again);
     if (!step || step->from != phi->result_id() || (sum && value != again)) return std::nullopt;
-    return induction_from(first, *step, value == again);
+    return induction_from(phi->result_id(), first, *step, value == again);
   }
 
   // `steps`: the first test comes after the first step.
-  Induction induction_from(uint32_t first, const ConstantStep& step, bool steps) const {
-    auto value = constant(first);
-    if (value && steps) value = step.apply(*value);
-    return {value, step};
+  Induction induction_from(uint32_t id, uint32_t first, const ConstantStep& step,
+                           bool steps) const {
+    auto range = range_of(first);
+    if (range && steps) {
+      const bool is_one = range->low == range->high;
+      const uint32_t stepped = step.apply(range->low);
+      range = is_one ? std::optional(Range{stepped, stepped}) : std::nullopt;
+    }
+    return {id, step, steps, range};
+  }
+
+  // Constants, and numbers of the invocation in its workgroup.
+  std::optional<Range> range_of(uint32_t id) const {
+    if (const auto value = constant(id)) return Range{*value, *value};
+    const auto definition = module_.definition(id);
+    if (!definition || !workgroup_ || is_relaxed(module_, id)) return std::nullopt;
+    switch (definition->opcode()) {
+      case Op::OpBitcast:
+        return range_of(definition->operand(0));
+      case Op::OpCompositeExtract: {
+        const auto vector = module_.definition(definition->operand(0));
+        const bool is_loaded = vector && vector->opcode() == Op::OpLoad;
+        return is_loaded ? range_of_input(vector->operand(0), definition->operand(1))
+                         : std::nullopt;
+      }
+      case Op::OpLoad: {
+        const auto member = module_.definition(definition->operand(0));
+        if (!member || member->opcode() != Op::OpAccessChain)
+          return range_of_input(definition->operand(0), std::nullopt);
+        if (member->operand_count() != 2) return std::nullopt;
+        const auto component = constant(member->operand(1));
+        return component ? range_of_input(member->operand(0), component) : std::nullopt;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<Range> range_of_input(uint32_t variable, std::optional<uint32_t> component) const {
+    const auto built_in = module_.decoration(variable, spv::Decoration::BuiltIn);
+    if (!built_in) return std::nullopt;
+    const WorkgroupSize& size = *workgroup_;
+    const auto which = static_cast<spv::BuiltIn>(*built_in);
+    uint64_t count = 0;
+    if (which == spv::BuiltIn::LocalInvocationIndex && !component) {
+      count = uint64_t{size[0]} * size[1] * size[2];
+    } else if (which == spv::BuiltIn::LocalInvocationId && component && *component < size.size()) {
+      count = size[*component];
+    }
+    if (count == 0 || count > kMaxInvocations) return std::nullopt;
+    return Range{0, static_cast<uint32_t>(count - 1)};
   }
 
   // `value`: loaded in `block` from a variable that the loop stores once, on the spine.
@@ -309,19 +432,21 @@ class FunctionBounds {
                                           : place < std::ranges::find(spine, block);
     const uint32_t before = only_one(cfg_.predecessors(loop.header), loop, false);
     const uint32_t first = before == kNone ? 0 : variables().last_value(variable, before);
-    return induction_from(first, *step, steps);
+    return induction_from(variable, first, *step, steps);
   }
 
   const AnalyzedModule& analyzed_;
   const Module& module_;
+  std::optional<WorkgroupSize> workgroup_;
   uint32_t function_;
   const Cfg& cfg_;
 };
 
 }  // namespace
 
-std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, uint32_t function) {
-  return FunctionBounds(analyzed, function).find();
+std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, const EntryPoint& entry,
+                                        uint32_t function) {
+  return FunctionBounds(analyzed, entry, function).find();
 }
 
 std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count) {

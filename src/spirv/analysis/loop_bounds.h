@@ -1,7 +1,9 @@
 // How often loops are executed, as far as constants tell: a test that every iteration executes
 // compares an induction variable with a constant, as in for (i = first; i < 98; i += 64). That loop
 // is bounded even if `first` is not known, because i is unsigned. If `first` is a constant, and
-// only the test leaves the loop, the number of executions is known.
+// only the test leaves the loop, the number of executions is known. So it is if `first` is the
+// number of the invocation in its workgroup, and the first and the last one execute the loop
+// equally often.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +35,16 @@ struct LoopBound {
     uint32_t latch;         // the only block that branches back, and to no other block of the loop
   };
   std::optional<Constant> constant;
+  // An OpPhi of the header, or a variable, to which every iteration adds a constant, and which has
+  // no value twice: the loop is left only where a test of it against something that the loop does
+  // not change says so. 0 if there is none.
+  uint32_t distinct = 0;
 };
 
-// Of all loops of a function that has a Cfg, outer ones before those in them.
-std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, uint32_t function);
+// Of all loops of a function that has a Cfg, outer ones before those in them. `entry` is the entry
+// point that reaches the function.
+std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, const EntryPoint& entry,
+                                        uint32_t function);
 
 // How often a call of the function executes each of its blocks at most, or kUnbounded.
 std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count);

@@ -31,15 +31,28 @@ const LoopText kPhi = {
 
 std::string text_of(const LoopText& loop) {
   return "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
-         "OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n" +
+         "OpEntryPoint GLCompute %main \"main\" %index %place\n"
+         "OpExecutionMode %main LocalSize 8 4 2\nOpDecorate %index BuiltIn LocalInvocationIndex\n"
+         "OpDecorate %place BuiltIn LocalInvocationId\nOpDecorate %block Block\n"
+         "OpMemberDecorate %block 0 Offset 0\n" +
          loop.decorations +
          "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n"
          "%uint = OpTypeInt 32 0\n%pointer = OpTypePointer Function %uint\n"
          "%true = OpConstantTrue %bool\n%zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n"
          "%two = OpConstant %uint 2\n%five = OpConstant %uint 5\n%many = OpConstant %uint 98\n"
+         "%three = OpConstant %uint 3\n%four = OpConstant %uint 4\n%eight = OpConstant %uint 8\n"
+         "%row = OpConstant %uint 128\n%index_later = OpSpecConstant %uint 0\n"
          "%stride = OpConstant %uint 64\n%minus_one = OpConstant %uint 0xffffffff\n"
          "%minus_ten = OpConstant %uint 0xfffffff6\n%spec = OpSpecConstant %uint 5\n"
          "%null = OpConstantNull %uint\n%unknown = OpUndef %uint\n"
+         "%int = OpTypeInt 32 1\n%uvec3 = OpTypeVector %uint 3\n"
+         "%input = OpTypePointer Input %uint\n%inputs = OpTypePointer Input %uvec3\n"
+         "%index = OpVariable %input Input\n%place = OpVariable %inputs Input\n"
+         "%block = OpTypeStruct %uint\n%blocks = OpTypePointer PushConstant %block\n"
+         "%member = OpTypePointer PushConstant %uint\n%push = OpVariable %blocks PushConstant\n"
+         "%blocks_out = OpTypePointer StorageBuffer %block\n%numbers = OpTypePointer StorageBuffer "
+         "%uint\n"
+         "%memory = OpVariable %blocks_out StorageBuffer\n"
          "%main = OpFunction %void None %fn\n%start = OpLabel\n"
          "%v = OpVariable %pointer Function\n%w = OpVariable %pointer Function\n" +
          loop.start + "%header = OpLabel\n" + loop.header +
@@ -58,7 +71,7 @@ Bounds bounds_of(const std::string& text) {
   const Result<Cfg>& cfg = analyzed.cfg(0);
   if (!cfg) throw std::runtime_error(cfg.error().message);
   Bounds bounds;
-  bounds.loops = find_loop_bounds(analyzed, 0);
+  bounds.loops = find_loop_bounds(analyzed, analyzed.module().entry_points()[0], 0);
   bounds.blocks = block_bounds(bounds.loops, cfg->blocks().size());
   return bounds;
 }
@@ -304,6 +317,93 @@ TEST(LoopBounds, a_loop_with_two_entries_is_not_bounded) {
     loop.start = "OpStore %v %zero\nOpBranchConditional %true %header %body\n";
   };
   EXPECT_EQ(bound_with({}, enter), kUnbounded);
+}
+
+// Of the loop that starts at the number of the invocation.
+LoopBound from_invocation(const std::string& first, const std::string& comparison,
+                          const std::string& step = "%stride") {
+  LoopText loop;
+  loop.start = first + "OpStore %v %first\nOpBranch %header\n";
+  loop.next = "%old = OpLoad %uint %v\n%new = OpIAdd %uint %old " + step + "\nOpStore %v %new\n";
+  compare(loop, comparison);
+  return bounds_of(text_of(loop)).loops[0];
+}
+
+TEST(LoopBounds, invocations_that_stride_over_the_workgroup_are_executed_equally_often) {
+  const std::string index = "%first = OpLoad %uint %index\n";  // at most 63
+  const LoopBound equal = from_invocation(index, "OpULessThan %bool %i %row");
+  EXPECT_TRUE(equal.constant);
+  EXPECT_EQ(equal.executions, 3u);
+  const LoopBound unequal = from_invocation(index, "OpULessThan %bool %i %many");
+  EXPECT_FALSE(unequal.constant);
+  EXPECT_EQ(unequal.executions, 3u);
+
+  const std::string chain = "%c = OpAccessChain %input %place ";
+  const std::string load = "\n%first = OpLoad %uint %c\n";
+  const std::string less = "OpULessThan %bool %i %row";
+  EXPECT_TRUE(from_invocation(chain + "%zero" + load, less, "%eight").constant);
+  EXPECT_FALSE(from_invocation(chain + "%zero" + load, less, "%five").constant);
+  EXPECT_TRUE(from_invocation(chain + "%one" + load, less, "%four").constant);
+  EXPECT_FALSE(from_invocation(chain + "%one" + load, less, "%three").constant);
+  EXPECT_FALSE(from_invocation(chain + "%index_later" + load, less, "%eight").constant);
+  const std::string extract =
+      "%p = OpLoad %uvec3 %place\n%e = OpCompositeExtract %uint %p 2\n"
+      "%first = OpBitcast %uint %e\n";
+  EXPECT_TRUE(from_invocation(extract, less, "%two").constant);
+  EXPECT_FALSE(from_invocation(extract, less, "%one").constant);
+}
+
+TEST(LoopBounds, a_number_that_only_the_test_stops_has_no_value_twice) {
+  const auto distinct = [](const std::string& limit, const std::string& body = "") {
+    LoopText loop;
+    loop.test = limit + "%i = OpLoad %uint %v\n%more = OpULessThan %bool %i %limit\n";
+    loop.body = body + loop.body;
+    return bounds_of(text_of(loop)).loops[0].distinct != 0;
+  };
+  const std::string member = "%m = OpAccessChain %member %push %zero\n";
+  EXPECT_TRUE(distinct("%limit = OpLoad %uint %index\n"));
+  EXPECT_TRUE(distinct(member + "%limit = OpLoad %uint %m\n"));
+  EXPECT_TRUE(distinct(member + "%l = OpLoad %uint %m\n%limit = OpBitcast %uint %l\n"));
+  EXPECT_TRUE(distinct("%limit = OpLoad %uint %w\n"));
+  EXPECT_FALSE(distinct("%limit = OpLoad %uint %w\n", "OpStore %w %five\n"));
+  EXPECT_FALSE(distinct("%limit = OpIAdd %uint %unknown %one\n"));
+  EXPECT_FALSE(distinct("%m = OpAccessChain %numbers %memory %zero\n%limit = OpLoad %uint %m\n"));
+  EXPECT_FALSE(distinct("%limit = OpLoad %uint %index Volatile\n"));
+}
+
+TEST(LoopBounds, a_number_may_have_a_value_twice) {
+  const std::map<std::string, void (*)(LoopText&)> changes = {
+      {"where a break may end the loop",
+       [](LoopText& loop) { loop.body = "OpBranchConditional %true %next %after\n"; }},
+      {"where the step is in a branch",
+       [](LoopText& loop) {
+         loop.body =
+             "OpSelectionMerge %next None\nOpBranchConditional %true %step %next\n"
+             "%step = OpLabel\n" +
+             loop.next + "OpBranch %next\n";
+         loop.next = "";
+       }},
+      {"where it is multiplied",
+       [](LoopText& loop) {
+         loop.next = "%old = OpLoad %uint %v\n%new = OpIMul %uint %old %two\nOpStore %v %new\n";
+       }},
+      {"where nothing is added",
+       [](LoopText& loop) {
+         loop.next = "%old = OpLoad %uint %v\n%new = OpIAdd %uint %old %zero\nOpStore %v %new\n";
+       }},
+      {"where the step comes before the test",
+       [](LoopText& loop) {
+         loop.test = loop.next + loop.test;
+         loop.next = "";
+       }},
+  };
+  EXPECT_NE(bounds_of(text_of({})).loops[0].distinct, 0u);
+  EXPECT_NE(bounds_of(text_of(kPhi)).loops[0].distinct, 0u);
+  for (const auto& [where, change] : changes) {
+    LoopText loop;
+    change(loop);
+    EXPECT_EQ(bounds_of(text_of(loop)).loops[0].distinct, 0u) << where;
+  }
 }
 
 }  // namespace

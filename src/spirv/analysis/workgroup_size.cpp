@@ -18,19 +18,26 @@ std::optional<uint32_t> size_constant(const Module& module) {
 
 }  // namespace
 
-std::optional<uint32_t> workgroup_width(const Module& module, const EntryPoint& entry) {
+std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry) {
   if (const auto constant = size_constant(module)) {
-    const auto size = module.definition(*constant);
-    const bool is_known = size && size->opcode() == spv::Op::OpConstantComposite;
-    if (!is_known || size->operand_count() == 0) return std::nullopt;
-    const auto width = module.constant_value(size->operand(0));
-    return width ? std::optional(static_cast<uint32_t>(*width)) : std::nullopt;
+    const auto composite = module.definition(*constant);
+    if (!composite || composite->opcode() != spv::Op::OpConstantComposite ||
+        composite->operand_count() != 3) {
+      return std::nullopt;
+    }
+    WorkgroupSize size{};
+    for (uint32_t i = 0; i < 3; ++i) {
+      const auto value = module.constant_value(composite->operand(i));
+      if (!value) return std::nullopt;
+      size[i] = static_cast<uint32_t>(*value);
+    }
+    return size;
   }
   for (const uint32_t i : module.execution_modes(entry)) {
     const Instruction mode = module.instruction(i);
     if (static_cast<spv::ExecutionMode>(mode.operand(1)) == spv::ExecutionMode::LocalSize &&
-        mode.operand_count() > 2) {
-      return mode.operand(2);
+        mode.operand_count() == 5) {
+      return WorkgroupSize{mode.operand(2), mode.operand(3), mode.operand(4)};
     }
   }
   return std::nullopt;

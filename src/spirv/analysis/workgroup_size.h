@@ -1,6 +1,7 @@
 // The size of a compute shader's workgroup, as far as the module tells.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -8,8 +9,9 @@
 
 namespace tally::spirv {
 
-// The number of invocations in a row of the workgroup. Empty where a specialization constant says
-// so, or nothing.
-std::optional<uint32_t> workgroup_width(const Module& module, const EntryPoint& entry);
+// Width, height and depth of the workgroup. Empty where a specialization constant says so, or
+// nothing.
+using WorkgroupSize = std::array<uint32_t, 3>;
+std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry);
 
 }  // namespace tally::spirv

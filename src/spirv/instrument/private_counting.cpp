@@ -257,9 +257,15 @@ class PrivateCounting : public CounterCode {
 
   uint32_t trips(InstructionBuilder& code, const TripCount& trip) {
     const uint32_t last = trip.in_memory ? code.load(trip.type, trip.value) : trip.value;
-    uint32_t count = code.emit(Op::OpISub, u32_, {last, trip.first});
+    uint32_t count = trip.descends ? code.emit(Op::OpISub, u32_, {trip.first, last})
+                                   : code.emit(Op::OpISub, u32_, {last, trip.first});
+    const auto apply = [&](Op operation, uint32_t number) {
+      count = code.emit(operation, u32_, {count, editor().constant_u32(number)});
+    };
+    if (trip.shift != 0) apply(Op::OpShiftRightLogical, trip.shift);
     if (trip.inverse != 1) {
-      count = code.emit(Op::OpIMul, u32_, {count, editor().constant_u32(trip.inverse)});
+      apply(Op::OpIMul, trip.inverse);
+      if (trip.shift != 0) apply(Op::OpBitwiseAnd, ~0u >> trip.shift);
     }
     if (trip.in_memory) return count;
     return code.emit(Op::OpIAdd, u32_, {count, editor().constant_u32(1)});

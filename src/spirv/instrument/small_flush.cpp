@@ -90,7 +90,8 @@ class SmallFlush {
       return false;
     }
     const PassContext& context = tools_.context;
-    const uint32_t width = workgroup_width(context.module(), context.entry).value_or(0);
+    const uint32_t width =
+        workgroup_size(context.module(), context.entry).value_or(WorkgroupSize{})[0];
     return width != 0 && width % kMaxLanesOfSmallCode == 0;
   }
 

@@ -18,6 +18,7 @@
 #include "mixed.comp.h"
 #include "return_in_loop.comp.h"
 #include "spirv/ir/module.h"
+#include "strides.comp.h"
 #include "support/environment.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
@@ -105,6 +106,21 @@ TEST(BlockCountGpu, loops_of_many_thousand_iterations_count_the_same_in_all_ways
   EXPECT_EQ(executed, 70'040u);
   const auto counts = expect_all_ways_agree(context, program);
   EXPECT_THAT(counts[0].blocks.executions, testing::IsSupersetOf({32u * 70'000, 32u * 40}));
+}
+
+TEST(BlockCountGpu, loops_may_start_at_the_invocation_and_step_by_even_numbers) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(strides_comp)}};
+  program.values.assign(32, 0);
+  uint64_t down = 0, odd = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = lane * 8; i > -16; i -= 6) ++down;
+    for (int i = 1; i < 7 + lane; i += 2) ++odd;
+  }
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_THAT(counts[0].blocks.executions,
+              testing::IsSupersetOf({uint64_t{96}, uint64_t{100}, down, odd, uint64_t{32 * 8}}));
 }
 
 // for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis,

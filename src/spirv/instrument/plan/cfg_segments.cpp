@@ -299,11 +299,13 @@ class Builder {
     uint64_t calls = function(f).id == entry_.function_id ? 1 : 0;
     for (const uint32_t caller : part.callers) calls += graph_.segments[caller].bound;
     calls = std::min<uint64_t>(calls, kUnbounded);
-    const std::vector<LoopBound> loops = find_loop_bounds(analyzed_, f);
+    const std::vector<LoopBound> loops = find_loop_bounds(analyzed_, entry_, f);
     const std::vector<uint32_t> bounds = block_bounds(loops, part.cfg->blocks().size());
     std::vector<uint32_t> depths(part.cfg->blocks().size());
     for (const LoopBound& loop : loops) {
       add_constant_loop(f, loop);
+      if (loop.distinct != 0)
+        graph_.distinct.emplace(part.block_segments[loop.loop.header], loop.distinct);
       for (const uint32_t block : loop.loop.vertices) ++depths[block];
     }
     for (uint32_t s = part.first_segment; s < part.end_segment; ++s) {

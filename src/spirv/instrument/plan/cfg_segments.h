@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -66,6 +67,7 @@ struct SegmentGraph {
   FlowGraph flow;  // a vertex for each segment; only the count of the entry segment is not known
   uint32_t entry_segment = 0;  // of the entry point
   std::vector<ConstantLoop> constant_loops;
+  std::unordered_map<uint32_t, uint32_t> distinct;  // LoopBound::distinct, by segment of the header
   // Entries of functions that are executed by the subgroups of all their addends together, callers
   // before callees.
   std::vector<FlowGraph::Known> called_by_subgroups;

@@ -1,6 +1,7 @@
 #include "spirv/instrument/plan/trip_counts.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <unordered_map>
 
@@ -51,7 +52,8 @@ class FunctionTrips {
   };
   struct Step {
     uint32_t from;  // id of the other summand
-    uint32_t inverse;
+    bool descends;
+    uint32_t shift, inverse;
   };
 
   void map_blocks(std::span<const CfgSegment> segments, uint32_t first_segment) {
@@ -114,16 +116,20 @@ class FunctionTrips {
 
   // --- steps
 
-  bool is_constant(uint32_t id) const {
-    const Op opcode = module_.opcode_of(id);
-    return opcode == Op::OpConstant || opcode == Op::OpConstantNull || opcode == Op::OpSpecConstant;
+  // Whether `id` has the same value wherever it is used.
+  bool is_fixed(uint32_t id) const {
+    return id != 0 && is_int32(module_, module_.type_of(id)) && !is_relaxed(module_, id) &&
+           module_.opcode_of(id) != Op::OpUndef;
   }
 
-  // The summands of `id` if one is an odd constant.
+  // The summands of `id` if one is a constant.
   std::optional<Step> step_to(uint32_t id) const {
     const auto sum = constant_step(module_, id);
-    if (!sum || sum->operation != Op::OpIAdd || sum->number % 2 == 0) return std::nullopt;
-    return Step{sum->from, inverse_of(sum->number)};
+    if (!sum || sum->operation != Op::OpIAdd || sum->number == 0) return std::nullopt;
+    const bool descends = static_cast<int32_t>(sum->number) < 0;
+    const uint32_t number = descends ? 0 - sum->number : sum->number;
+    const auto shift = static_cast<uint32_t>(std::countr_zero(number));
+    return Step{sum->from, descends, shift, inverse_of(number >> shift)};
   }
 
   void look_at(const Loop& loop, std::vector<TripCount>& trips) {
@@ -144,7 +150,13 @@ class FunctionTrips {
     }
   }
 
+  bool is_distinct(const Loop& loop, uint32_t value) const {
+    const auto found = graph_.distinct.find(blocks_[loop.header].segment);
+    return found != graph_.distinct.end() && found->second == value;
+  }
+
   void add(const Loop& loop, TripCount trip, std::vector<TripCount>& trips) {
+    if (trip.shift != 0 && !is_distinct(loop, trip.value)) return;
     auto told = told_[trip.segment - first_segment_];
     if (told) return;
     told = true;
@@ -157,14 +169,16 @@ class FunctionTrips {
                      std::vector<TripCount>& trips) {
     const auto step = step_to(store.value);
     if (!step || !is_loaded_before(cfg_.blocks()[block], store, step->from)) return;
-    const auto first = value_before(loop, store.variable);
-    if (!first) return;
+    const uint32_t first = variables_.last_value(store.variable, loop.before);
+    if (!is_fixed(first)) return;
     add(loop,
         {.segment = blocks_[block].segment,
          .value = store.variable,
          .type = variables_.type_of(store.variable),
          .in_memory = true,
-         .first = *first,
+         .first = first,
+         .descends = step->descends,
+         .shift = step->shift,
          .inverse = step->inverse},
         trips);
   }
@@ -173,12 +187,6 @@ class FunctionTrips {
   bool is_loaded_before(const CfgBlock& block, const VariableStore& store, uint32_t id) const {
     return variables_.loaded_from(module_, id, block) == store.variable &&
            module_.definition_index(id) < store.instruction;
-  }
-
-  // The constant that the variable holds on entry to the loop.
-  std::optional<uint32_t> value_before(const Loop& loop, uint32_t variable) const {
-    const uint32_t value = variables_.last_value(variable, loop.before);
-    return is_constant(value) ? std::optional(value) : std::nullopt;
   }
 
   void look_at_phi(const Loop& loop, const Instruction& phi, std::vector<TripCount>& trips) {
@@ -191,7 +199,7 @@ class FunctionTrips {
     const uint32_t first_from = phi.operand(swapped ? 3 : 1);
     const uint32_t again = phi.operand(swapped ? 0 : 2);
     const auto step = step_to(again);
-    if (cfg_.block_of(first_from) != loop.before || !is_constant(first)) return;
+    if (cfg_.block_of(first_from) != loop.before || !is_fixed(first)) return;
     if (!step || step->from != phi.result_id()) return;
     add(loop,
         {.segment = blocks_[loop.header].segment,
@@ -199,6 +207,8 @@ class FunctionTrips {
          .type = phi.type_id(),
          .in_memory = false,
          .first = first,
+         .descends = step->descends,
+         .shift = step->shift,
          .inverse = step->inverse},
         trips);
   }

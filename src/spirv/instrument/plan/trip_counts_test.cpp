@@ -27,7 +27,7 @@ std::vector<TripCount> trips_of(const LoopText& loop) {
       "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n"
       "%pointer = OpTypePointer Function %uint\n%true = OpConstantTrue %bool\n"
       "%zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n%two = OpConstant %uint 2\n"
-      "%five = OpConstant %uint 5\n"
+      "%five = OpConstant %uint 5\n%twelve = OpConstant %uint 12\n"
       "%main = OpFunction %void None %fn\n%start = OpLabel\n" +
       loop.variables + loop.start + "OpBranch %header\n%header = OpLabel\n" + loop.header +
       loop.condition + "OpLoopMerge %after %next None\nOpBranchConditional %more %body %after\n" +
@@ -55,7 +55,8 @@ TEST(TripCounts, a_step_is_divided_by) {
   loop.next = "%old = OpLoad %uint %i\n%new = OpISub %uint %old %five\nOpStore %i %new\n";
   const auto trips = trips_of(loop);
   ASSERT_EQ(trips.size(), 1u);
-  EXPECT_EQ(trips[0].inverse * static_cast<uint32_t>(-5), 1u);
+  EXPECT_TRUE(trips[0].descends);
+  EXPECT_EQ(trips[0].inverse * 5, 1u);
 }
 
 TEST(TripCounts, a_phi_counts_the_header) {
@@ -70,18 +71,55 @@ TEST(TripCounts, a_phi_counts_the_header) {
   EXPECT_EQ(trips[0].inverse * 5, 1u);
 }
 
+TEST(TripCounts, the_start_may_be_computed) {
+  LoopText loop;
+  loop.start = "%sum = OpIAdd %uint %one %five\nOpStore %i %sum\n";
+  EXPECT_EQ(trips_of(loop).size(), 1u);
+  loop.variables = "";
+  loop.start = "%sum = OpIAdd %uint %one %five\n";
+  loop.header = "%i = OpPhi %uint %sum %start %new %next\n";
+  loop.next = "%new = OpIAdd %uint %one %i\n";
+  EXPECT_EQ(trips_of(loop).size(), 1u);
+}
+
+TEST(TripCounts, an_even_step_is_divided_by_where_no_value_repeats) {
+  LoopText loop;
+  loop.condition = "%now = OpLoad %uint %i\n%more = OpULessThan %bool %now %five\n";
+  loop.next = "%old = OpLoad %uint %i\n%new = OpIAdd %uint %old %twelve\nOpStore %i %new\n";
+  const auto trips = trips_of(loop);
+  ASSERT_EQ(trips.size(), 1u);
+  EXPECT_EQ(trips[0].segment, kNext);
+  EXPECT_EQ(trips[0].shift, 2u);
+  EXPECT_EQ(trips[0].inverse * 3, 1u);
+
+  LoopText phi;
+  phi.variables = phi.start = "";
+  phi.header = "%i = OpPhi %uint %two %start %new %next\n";
+  phi.condition = "%more = OpULessThan %bool %i %five\n";
+  phi.next = "%new = OpIAdd %uint %i %two\n";
+  ASSERT_EQ(trips_of(phi).size(), 1u);
+  EXPECT_EQ(trips_of(phi)[0].segment, kHeader);
+  EXPECT_EQ(trips_of(phi)[0].shift, 1u);
+}
+
 TEST(TripCounts, nothing_is_told_by) {
   const auto expect_none = [](const char* what, auto&& change) {
     LoopText loop;
     change(loop);
     EXPECT_TRUE(trips_of(loop).empty()) << what;
   };
-  expect_none("an even step", [](LoopText& loop) {
+  expect_none("an even step of a value that is not tested", [](LoopText& loop) {
     loop.next = "%old = OpLoad %uint %i\n%new = OpIAdd %uint %old %two\nOpStore %i %new\n";
   });
+  expect_none("a step of zero", [](LoopText& loop) {
+    loop.next = "%old = OpLoad %uint %i\n%new = OpIAdd %uint %old %zero\nOpStore %i %new\n";
+  });
   expect_none("a variable that is not set before", [](LoopText& loop) { loop.start = ""; });
-  expect_none("one that is set to what is not constant", [](LoopText& loop) {
-    loop.start = "%copy = OpCopyObject %uint %zero\nOpStore %i %copy\n";
+  expect_none("one that is set to what is not defined",
+              [](LoopText& loop) { loop.start = "%some = OpUndef %uint\nOpStore %i %some\n"; });
+  expect_none("one that is set to a number of less precision", [](LoopText& loop) {
+    loop.decorations = "OpDecorate %sum RelaxedPrecision\n";
+    loop.start = "%sum = OpIAdd %uint %one %five\nOpStore %i %sum\n";
   });
   expect_none("one that is set elsewhere in the loop",
               [](LoopText& loop) { loop.body = "OpStore %i %one\n" + loop.body; });
