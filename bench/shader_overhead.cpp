@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <optional>
 
 #include "harness/program.h"
@@ -101,7 +103,7 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   tally::bench::Options options;
   CLI::App app("What counting blocks costs on the device, for each technique");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
@@ -119,4 +121,7 @@ int main(int argc, char** argv) {
     tally::bench::measure_real_set(
         {options.rounds, options.target_ms, options.only, options.subgroups});
   });
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

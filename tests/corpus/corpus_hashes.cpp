@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -88,7 +90,7 @@ void print_random(uint64_t count) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("Prints hashes of what the pass makes of SPIR-V files, in many ways");
   std::vector<std::string> folders;
   uint64_t random = 0;
@@ -98,4 +100,7 @@ int main(int argc, char** argv) {
   for (const std::string& folder : folders) print_folder(folder);
   print_random(random);
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "full_screen.vert.h"
@@ -90,7 +92,7 @@ uint32_t texel_of(const std::vector<uint32_t>& output) {
   uint32_t texel = 0;
   for (size_t i = 0; i < 4; ++i) {
     const float channel = std::bit_cast<float>(output.at(i));
-    texel |= static_cast<uint32_t>(channel * 255.0f + 0.5f) << (8 * i);
+    texel |= static_cast<uint32_t>(std::lround(channel * 255.0f)) << (8 * i);
   }
   return texel;
 }
@@ -261,8 +263,9 @@ class Totals {
     if (line == kLeftOutWithFlags) leave_out(seed, "runs wrongly if its blocks set flags");
     if (line == kRefused) leave_out(seed, "refused by SPIRV-Tools, though valid");
     if (line.starts_with(kRan)) {
+      std::istringstream numbers{std::string(line.substr(kRan.size()))};
       uint64_t blocks = 0, runs = 0;
-      if (std::sscanf(line.data() + kRan.size(), "%lu %lu", &blocks, &runs) != 2) return;
+      if (!(numbers >> blocks >> runs)) return;
       blocks_ += blocks;
       runs_ += runs;
     }
