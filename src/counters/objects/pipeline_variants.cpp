@@ -234,7 +234,7 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-  if (variant == Variant::Unnumbered) return VK_SUCCESS;  // Variant::Blocks is tried next
+  if (variant != full_variant(variant)) return VK_SUCCESS;  // which is tried next
   state.device.messages.notice(
       kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
       fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "

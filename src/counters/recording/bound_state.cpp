@@ -53,8 +53,11 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   if (!known) return Variant::Plain;
   const bool queries = status_.has(Status::kQueryShaders);
   if (queries && !regions) return known->choose_for_queries();
-  const bool counted = known->instrumented || queries;
-  return known->choose(make_variant(blocks && counted, regions));
+  const bool counted = blocks && (known->instrumented || queries);
+  if (regions && !counted && status_.has(Status::kOnlyInvocations)) {
+    return known->choose(Variant::Invocations);
+  }
+  return known->choose(make_variant(counted, regions));
 }
 
 void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant) {

@@ -54,6 +54,7 @@ void CommandBuffer::end_instrumentation() {
 }
 
 void CommandBuffer::begin_capture(RegionRequest request) {
+  state_.status.assign(RecordingStatus::kOnlyInvocations, request.counts_only_invocations());
   const VkResult result = state_.regions->begin_pass(std::move(request));
   if (result != VK_SUCCESS) {
     fail(result);
@@ -86,6 +87,7 @@ void CommandBuffer::end_pass() {
 void CommandBuffer::continue_pass() {
   if (state_.queries) state_.queries->continue_pass();
   if (!state_.regions) return;
+  state_.status.clear(RecordingStatus::kOnlyInvocations);
   const VkResult result = state_.regions->begin_continuing();
   if (result != VK_SUCCESS) {
     fail(result);

@@ -133,8 +133,8 @@ const char* choose_set(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info
                        std::shared_ptr<const Program>& program) {
   constexpr const char* kNothing = "the pipelines of their execution set do not count";
   const ObjectState& objects = commands.device().objects;
-  Variant variant = commands.actions().choose_variant(bind_point_of(info.shaderStages));
-  if (variant == Variant::Unnumbered) variant = Variant::Blocks;  // sets have no other
+  const Variant variant =
+      full_variant(commands.actions().choose_variant(bind_point_of(info.shaderStages)));
   const auto set = objects.execution_sets.find(info.indirectExecutionSet);
   if (!set || variant == Variant::Plain) return kNothing;
   const ExecutionSet::Recorded recorded = set->record(variant);
@@ -211,8 +211,8 @@ void find_generated_requirements(const ObjectState& state,
     changed.indirectExecutionSet = copy;
     add_requirements(all, driver_requirements(state, changed));
   }
-  for (const Variant variant :
-       {Variant::Blocks, Variant::Regions, Variant::Both, Variant::Unnumbered}) {
+  for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both,
+                                Variant::Unnumbered, Variant::Invocations}) {
     const VariantInfo<VkGeneratedCommandsMemoryRequirementsInfoEXT> changed(state, info, variant);
     if (changed.changed()) add_requirements(all, driver_requirements(state, changed.info()));
   }

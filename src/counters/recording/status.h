@@ -17,9 +17,10 @@ struct RecordingStatus {
     kDropActions = 16,     // draws, dispatches and traces are left out
     kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
     kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
-    kDirtyConstants = 128,  // the layer overwrote push constants of the application
-    kQuerySamples = 256,    // an occlusion query is active: each draw chooses who counts samples
-    kLostGuard = 512        // push constants of the application overwrote PushGuard
+    kDirtyConstants = 128,   // the layer overwrote push constants of the application
+    kQuerySamples = 256,     // an occlusion query is active: each draw chooses who counts samples
+    kLostGuard = 512,        // push constants of the application overwrote PushGuard
+    kOnlyInvocations = 1024  // with kRegions: nothing else is counted by region
   };
 
   uint32_t flags = 0;

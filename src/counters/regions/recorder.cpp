@@ -55,8 +55,7 @@ VkDeviceAddress RegionRecorder::block_address() const {
 VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
   pointer = block_address();
   if (pointer == 0) return VK_SUCCESS;
-  const bool simple = current_ && current_->request.counts_only_invocations();
-  uint64_t tags = simple ? probe::kRegionInvocations : probe::kRegionCounts;
+  uint64_t tags = probe::kRegionCounts;
   if (state_.device.gpu.counts_primitives() &&
       (!current_ || current_->request.counts_primitives())) {
     const VkResult result = next_header(pointer, pointer);

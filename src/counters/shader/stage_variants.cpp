@@ -53,7 +53,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
     const bool has_regions = tally::counters::counts_regions(request.variant) &&
                              stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
     const bool has_blocks = counts_blocks(request.variant);
-    Variant variant = make_variant(has_blocks, has_regions);
+    const bool only_invocations = has_regions && request.variant == Variant::Invocations;
+    Variant variant =
+        only_invocations ? Variant::Invocations : make_variant(has_blocks, has_regions);
     while (variant != Variant::Plain) {
       const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
       if (added && is_ray_tracing(stages[i])) {
@@ -133,6 +135,8 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
     // A pipeline renders to views or to layers. Its shaders may not use the other built-in.
     options.regions->multiview &= request.multiview;
     options.regions->primitive_ids = fragment && request.primitive_ids;
+    options.regions->only_invocations = variant == Variant::Invocations;
+    options.regions->primitives &= variant != Variant::Invocations;
     if (request.multiview) options.regions->layer_capability.reset();
   }
   return options;

@@ -6,15 +6,28 @@
 
 namespace tally::counters {
 
-// Bits: 1 counts blocks, 2 counts regions, and with 4 no shader reads the packed draw index. Only
-// pipelines whose Blocks may read it have the variant Unnumbered.
-enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3, Unnumbered = 5 };
-inline constexpr size_t kVariants = 6;
+// Bits: 1 counts blocks, 2 counts regions, and with 4 the shaders do less. Unnumbered: none reads
+// the packed draw index; only pipelines whose Blocks may read it have this variant. Invocations:
+// nothing else is counted by region.
+enum class Variant : uint8_t {
+  Plain = 0,
+  Blocks = 1,
+  Regions = 2,
+  Both = 3,
+  Unnumbered = 5,
+  Invocations = 6
+};
+inline constexpr size_t kVariants = 7;
 
 constexpr bool counts_blocks(Variant variant) { return (static_cast<uint8_t>(variant) & 1) != 0; }
 constexpr bool counts_regions(Variant variant) { return (static_cast<uint8_t>(variant) & 2) != 0; }
 constexpr Variant make_variant(bool blocks, bool regions) {
   return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
+}
+
+// The variant in place of one with shaders that do less.
+constexpr Variant full_variant(Variant variant) {
+  return make_variant(counts_blocks(variant), counts_regions(variant));
 }
 
 // The best available variant of an object that has some of them.

@@ -43,7 +43,6 @@ class MaskedRegionFlush {
   void add_by_region(InstructionBuilder& code, const Place& place);
   void add_in_turn(InstructionBuilder& code, const Place& place, uint32_t region, uint32_t mine);
   uint32_t chosen(InstructionBuilder& code, uint32_t bit);
-  // do { body(state); } while (condition), where the body returns the next state.
 
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
   uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {

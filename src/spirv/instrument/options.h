@@ -67,6 +67,7 @@ struct RegionOptions {
   bool primitives = false;
   bool primitive_ids =
       true;  // the preceding stage writes PrimitiveId, or there is no geometry or mesh stage
+  bool only_invocations = false;  // count nothing but invocations
 
   bool operator==(const RegionOptions&) const = default;
 };

@@ -181,6 +181,9 @@ TEST(RegionCount, real_fragment_shaders_stay_valid) {
       EXPECT_THAT(text, HasSubstr("tally_flush_region")) << module.name;
       EXPECT_EQ(text.find("%tally_flush =") != std::string::npos, (variant & 1) != 0)
           << module.name;
+      with.regions->primitives = false;
+      with.regions->only_invocations = true;
+      EXPECT_THAT(counted(module.words, with), HasSubstr("tally_count_in_region")) << module.name;
     }
   }
   EXPECT_GE(shaders, 2);
@@ -190,12 +193,11 @@ size_t atomics_of(const BlockCountOptions& with) {
   return count_of(counted(fragment(kMayDiscard), with), "OpAtomicIAdd");
 }
 
-// The other one is of passes that count invocations alone.
 TEST(RegionCount, the_lanes_of_a_subgroup_share_the_sums_with_one_atomic) {
   BlockCountOptions alone = options();
   alone.subgroup_operations = false;
-  EXPECT_EQ(atomics_of(options()), 2u);
-  EXPECT_GT(atomics_of(alone), 2u);
+  EXPECT_EQ(atomics_of(options()), 1u);
+  EXPECT_GT(atomics_of(alone), 1u);
 }
 
 TEST(RegionCount, no_counter_has_the_bit_of_lanes_that_add_alone) {
@@ -207,7 +209,20 @@ TEST(RegionCount, no_counter_has_the_bit_of_lanes_that_add_alone) {
 TEST(RegionCount, a_driver_that_masks_branches_adds_all_counters_with_one_atomic) {
   BlockCountOptions masked = options();
   masked.driver.masks_branches = true;
-  EXPECT_EQ(atomics_of(masked), 2u);
+  EXPECT_EQ(atomics_of(masked), 1u);
+}
+
+TEST(RegionCount, invocations_alone_are_added_when_they_begin) {
+  for (const bool masks_branches : {false, true}) {
+    BlockCountOptions only = options();
+    only.driver.masks_branches = masks_branches;
+    only.regions->only_invocations = true;
+    const std::string text = counted(fragment(kMayDiscard), only);
+    EXPECT_EQ(count_of(text, "OpAtomicIAdd"), 1u);
+    EXPECT_EQ(count_of(text, "OpVariable %_ptr_Private_uint Private"), 0u);
+    EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_count_in_region"), 1u);
+    EXPECT_THAT(text, Not(HasSubstr("tally_flush_region")));
+  }
 }
 
 TEST(RegionCount, a_driver_that_masks_branches_loads_the_block_in_one_lane) {

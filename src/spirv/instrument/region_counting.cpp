@@ -33,12 +33,13 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
       begin_function_(editor_.new_id()),
-      invocations_function_(editor_.new_id()),
       flush_function_(editor_.new_id()) {
   if (context.options.regions->primitives) primitives_.emplace(context, builtins);
 }
 
 Status RegionCounting::plan() {
+  values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
+  if (only_invocations()) return {};
   const Result<BlockMap>& map = context_.analyzed.block_map(context_.entry);
   if (!map) return map.error();
   BlockCountOptions options = context_.options;
@@ -54,7 +55,6 @@ Status RegionCounting::plan() {
     wanted_ = new_variable();
     address_ = {new_variable(), new_variable()};
   }
-  values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
   if (together_) {
     add_byte_value(Number::FragmentSubgroups, kFirstLane);
@@ -95,7 +95,6 @@ void RegionCounting::add_byte_value(Number number, Byte byte) {
 
 void RegionCounting::begin(InstructionBuilder& code) {
   code.call(editor_.type_void(), begin_function_);
-  code.call(editor_.type_void(), invocations_function_);
 }
 
 // Computes only the inputs of enabled counters, unless that would take as long.
@@ -214,15 +213,16 @@ void RegionCounting::count(InstructionBuilder& code, uint32_t counter) {
 }
 
 void RegionCounting::leave(InstructionBuilder& code, const Exit& exit) {
+  if (only_invocations()) return;
   if (is_discard(context_.module().instruction(exit.instruction).opcode())) {
     code.store(variables_[discarded_], constant(1u << 8 * kDiscarded));
   }
   code.call(editor_.type_void(), flush_function_);
 }
 
-// void name() { if (the region pointer has the tag) body(header of the draw, block); }
+// void name() { if (the pass counts) body(header of the draw, block); }
 template <typename Body>
-void RegionCounting::add_function(uint32_t id, std::string_view name, uint32_t tag, Body&& body) {
+void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& body) {
   const uint32_t none = editor_.type_void();
   editor_.name(id, name);
   InstructionBuilder code = editor_.new_code();
@@ -231,7 +231,7 @@ void RegionCounting::add_function(uint32_t id, std::string_view name, uint32_t t
   const uint32_t pointer = pointers_.load(code, TaggedRecordPointers::Kind::Region);
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {pointer, 0});
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {pointer, 1});
-  code.if_then(has_bits(code, low, tag), [&] {
+  code.if_then(has_bits(code, low, probe::kRegionCounts), [&] {
     const uint32_t untagged = binary(code, Op::OpBitwiseAnd, low, constant(~probe::kRegionTags));
     const uint32_t address = code.emit(Op::OpCompositeConstruct, uvec2_, {untagged, high});
     const uint32_t header = code.emit(Op::OpBitcast, place_.block_type(), {address});
@@ -260,14 +260,18 @@ uint32_t RegionCounting::find_block(InstructionBuilder& code, uint32_t tags, uin
 }
 
 void RegionCounting::finish() {
-  add_function(begin_function_, "tally.begin_region", probe::kRegionCounts,
+  if (only_invocations()) {
+    add_function(begin_function_, "tally.count_in_region",
+                 [&](InstructionBuilder& code, uint32_t, uint32_t block) {
+                   count_invocations(code, block);
+                 });
+    return;
+  }
+  add_function(begin_function_, "tally.begin_region",
                [&](InstructionBuilder& code, uint32_t header, uint32_t block) {
                  note_beginning(code, header, block);
                });
-  add_function(
-      invocations_function_, "tally.count_in_region", probe::kRegionInvocations,
-      [&](InstructionBuilder& code, uint32_t, uint32_t block) { count_invocations(code, block); });
-  add_function(flush_function_, "tally.flush_region", probe::kRegionCounts,
+  add_function(flush_function_, "tally.flush_region",
                [&](InstructionBuilder& code, uint32_t, uint32_t block) { flush(code, block); });
 }
 
@@ -283,18 +287,16 @@ uint32_t RegionCounting::both(InstructionBuilder& code, uint32_t a, uint32_t b) 
 
 // Here the lanes of a subgroup are still together, and nothing has to be kept until they end.
 void RegionCounting::count_invocations(InstructionBuilder& code, uint32_t block) {
-  const std::span<const RegionValue> invocations = std::span(values_).first(1);
-  if (masked_) return flush_masked(code, block, invocations);
+  if (masked_) return flush_masked(code, block);
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
-  RegionFlush(context_, builtins_, helper_mask_, place_, invocations, variables_, together_)
+  RegionFlush(context_, builtins_, helper_mask_, place_, values_, variables_, together_)
       .emit(code, locate(code, block, find_region(code, block), wanted));
 }
 
-void RegionCounting::flush_masked(InstructionBuilder& code, uint32_t block,
-                                  std::span<const RegionValue> values) {
-  RegionFlush flush(context_, builtins_, helper_mask_, place_, values, variables_, together_);
+void RegionCounting::flush_masked(InstructionBuilder& code, uint32_t block) {
+  RegionFlush flush(context_, builtins_, helper_mask_, place_, values_, variables_, together_);
   MaskedRegionFlush(
-      context_, helper_mask_, place_, values,
+      context_, helper_mask_, place_, values_,
       [&](InstructionBuilder& at, const RegionValue& value) { return flush.own_value(at, value); })
       .emit(code, block);
 }
@@ -310,7 +312,7 @@ void RegionCounting::flush(InstructionBuilder& code, uint32_t block) {
   if (discarded_ != kNone) note_discard(code);
   if (masked_) {
     if (clock_ != kNone) stop_clock(code);
-    return flush_masked(code, block, values_);
+    return flush_masked(code, block);
   }
   const auto load = [&](uint32_t index) { return code.load(u32_, variables_[index]); };
   const uint32_t wanted = load(wanted_);

@@ -3,10 +3,10 @@
 //
 // An invocation finds its region when it begins, and counts blocks in private variables. When it
 // ends, it computes the region counters and adds them to the accumulators of its region
-// (probe/region.h). If a render pass counts invocations alone, they are added at the beginning. A
-// counter of instructions is the sum of block counts times block costs, so a few variables serve
-// all counters. Only counters that the render pass enables cost an addition. Arithmetic is modulo
-// 2^32.
+// (probe/region.h). Shaders that count invocations alone add them when they begin. A counter of
+// instructions is the sum of block counts times
+// block costs, so a few variables serve all counters. Only counters that the render pass enables
+// cost an addition. Arithmetic is modulo 2^32.
 #pragma once
 
 #include <array>
@@ -47,6 +47,7 @@ class RegionCounting {
   // helper invocations that it represents then, whether it is discarded.
   enum Byte : uint32_t { kFirstLane, kHelpers, kDiscarded };
 
+  bool only_invocations() const { return context_.options.regions->only_invocations; }
   uint32_t new_variable();
   void add_variable_value(catalogue::Number number, uint32_t variable);
   void add_byte_value(catalogue::Number number, Byte byte);
@@ -56,7 +57,7 @@ class RegionCounting {
   uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const;
   template <typename Body>
-  void add_function(uint32_t id, std::string_view name, uint32_t tag, Body&& body);
+  void add_function(uint32_t id, std::string_view name, Body&& body);
   // The block of the pass: named by the draw's header, or the region pointer's own address.
   uint32_t find_block(InstructionBuilder& code, uint32_t tags, uint32_t address, uint32_t header);
   void note_beginning(InstructionBuilder& code, uint32_t header, uint32_t block);
@@ -73,7 +74,7 @@ class RegionCounting {
   uint32_t has_bits(InstructionBuilder& code, uint32_t value, uint32_t bits);
   void count_invocations(InstructionBuilder& code, uint32_t block);
   void note_discard(InstructionBuilder& code);
-  void flush_masked(InstructionBuilder& code, uint32_t block, std::span<const RegionValue> values);
+  void flush_masked(InstructionBuilder& code, uint32_t block);
   void flush(InstructionBuilder& code, uint32_t block);
 
   PassContext& context_;
@@ -86,7 +87,7 @@ class RegionCounting {
   bool together_;  // the lanes of a subgroup sum before they write
   bool masked_;    // ... for a driver that executes both sides of branches
   uint32_t boolean_, u32_, uvec2_;
-  uint32_t begin_function_, invocations_function_, flush_function_;
+  uint32_t begin_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
   std::vector<Counter> counters_;
   std::vector<uint32_t> counter_variables_;  // by counter; or kEveryInvocation

@@ -1,5 +1,6 @@
 // Kinds of render passes: objects, dynamic ones, secondary command buffers, suspension.
 #include "api/regions/passes.h"
+#include "discard.frag.h"
 #include "plain.frag.h"
 #include "rectangle.vert.h"
 
@@ -91,6 +92,31 @@ TEST_F(RegionPasses, what_is_drawn_outside_of_the_pass_does_not_count) {
     attachment_barrier(commands);
   });
   expect_rectangle(values, context(), 64);
+}
+
+// The shaders of a pass that counts invocations alone are others.
+TEST_F(RegionPasses, each_counts_what_it_asks_for_although_the_pipeline_is_bound_once) {
+  const RenderTarget target(context(), {.extent = kExtent});
+  const Pipeline pipeline = make_rectangles(discard_frag);
+  std::vector<Capture> passes;
+  for (const auto& counters : std::vector<std::vector<std::string_view>>{
+           {kInvocations}, {kDiscarded}, {kInvocations}, {kDiscarded, kInvocations}}) {
+    passes.emplace_back(context(), Capture::Info{kExtent, counters});
+  }
+  context().run([&](VkCommandBuffer commands) {
+    for (size_t i = 0; i < passes.size(); ++i) {
+      target.begin(commands, {0, 0, 0, 0}, 0, passes[i].begin_info());
+      if (i == 0) {
+        draw(commands, pipeline, square(64));
+      } else {
+        vkCmdDraw(commands, 4, 1, 0, 0);
+      }
+      target.end(commands);
+      attachment_barrier(commands);
+    }
+  });
+  for (const size_t i : {0, 2, 3}) EXPECT_EQ(passes[i].sum(kInvocations), 64u * 64) << i;
+  for (const size_t i : {1, 3}) EXPECT_EQ(passes[i].sum(kDiscarded), 64u * 64 / 2) << i;
 }
 
 TEST_F(RegionPasses, a_recording_that_is_submitted_again_gives_the_same_values_again) {
