@@ -114,6 +114,32 @@ TEST(BlockCount, the_flush_stands_before_every_return_where_that_is_asked_for) {
   EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 2u);
 }
 
+// Conditions in a row, with a counter in each.
+std::string conditions(size_t count) {
+  std::string text = "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\n";
+  for (size_t i = 0; i < count; ++i) {
+    const std::string inside = "%in" + std::to_string(i), after = "%after" + std::to_string(i);
+    text += "OpSelectionMerge " + after + " None\nOpBranchConditional %x " + inside + " " + after +
+            "\n" + inside + " = OpLabel\nOpBranch " + after + "\n" + after + " = OpLabel\n";
+  }
+  return text + "OpReturn\nOpFunctionEnd\n";
+}
+
+// After each 16 counters, whose additions are a loop, other lanes may be together.
+TEST(BlockCount, lanes_are_ranked_anew_for_each_sixteen_counters) {
+  BlockCountOptions options = compute_options();
+  options.subgroup_operations = true;
+  const auto rankings = [&](size_t counters) {
+    const std::string text =
+        instrumented(header(kCompute) + kTypes + conditions(counters - 1), options);
+    return count_of(text, "OpGroupNonUniformBallotBitCount %uint %uint_3 ExclusiveScan");
+  };
+  EXPECT_EQ(rankings(2), 1u);
+  EXPECT_EQ(rankings(16), 1u);
+  EXPECT_EQ(rankings(17), 2u);
+  EXPECT_EQ(rankings(33), 3u);
+}
+
 TEST(BlockCount, the_rarer_side_of_an_early_return_is_counted) {
   const auto result =
       instrument(assemble_1_3(header(kCompute) + kTypes + kEarlyReturn), compute_options());

@@ -60,7 +60,7 @@ void FlushCode::emit(InstructionBuilder& code) {
   const uint32_t live = tools_.helper_mask.is_live(code);
   load_values(code, live);
   if (tools_.context.use_subgroups) {
-    rank_lanes(code, record_pointer, is_set, live);
+    begin_together(code, record_pointer, is_set, live);
     add_together(code, record_pointer);
   } else {
     code.if_then(is_set, [&] { add_alone(code, record_pointer, live); });
@@ -92,6 +92,7 @@ void FlushCode::add_alone(InstructionBuilder& code, const RecordPointer& record_
 void FlushCode::add_together(InstructionBuilder& code, const RecordPointer& record_pointer) {
   const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
   for (size_t first = 0; first < slots_.size(); first += kShared) {
+    if (first != 0) rank_again(code);
     std::vector<uint32_t> sums;
     for (const PrivateSlot& slot :
          slots_.subspan(first, std::min(kShared, slots_.size() - first))) {
@@ -101,29 +102,48 @@ void FlushCode::add_together(InstructionBuilder& code, const RecordPointer& reco
   }
 }
 
-void FlushCode::rank_lanes(InstructionBuilder& code, const RecordPointer& record_pointer,
-                           uint32_t is_set, uint32_t live) {
-  const uint32_t ballot = subgroup_.ballot(code, live);
-  const uint32_t all = subgroup_.bit_count(code, ballot);
-  lanes_ = all;
+void FlushCode::begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,
+                               uint32_t is_set, uint32_t live) {
+  live_ = live;
+  counts_ = live == 0 ? is_set : both(code, is_set, live);
+  const uint32_t lanes = rank_lanes(code);
+  below_ = rank_;
+  alone_ = counts_alone(code, record_pointer);
+  take_part(code, lanes);
+}
+
+void FlushCode::rank_again(InstructionBuilder& code) {
+  if (!ranked_again_) is_first(code);
+  ranked_again_ = true;
+  for (Pack& pack : packs_) pack.sums = 0;
+  take_part(code, rank_lanes(code));
+}
+
+// Returns the number of lanes.
+uint32_t FlushCode::rank_lanes(InstructionBuilder& code) {
+  const uint32_t ballot = subgroup_.ballot(code, live_);
+  const uint32_t lanes = subgroup_.bit_count(code, ballot);
   if (slots_.size() == 1 && !tools_.context.stage.repacks) {
     // In this form, Mesa's compiler for AMD sees that a single lane adds.
     is_first_ = code.emit(Op::OpIEqual, boolean_,
                           {tools_.builtins.lane(code), subgroup_.lowest(code, ballot)});
   } else {
-    rank_ = below_ = subgroup_.bits_below(code, ballot);
+    rank_ = subgroup_.bits_below(code, ballot);
   }
-  alone_ = counts_alone(code, record_pointer);
+  return lanes;
+}
+
+void FlushCode::take_part(InstructionBuilder& code, uint32_t lanes) {
+  lanes_ = lanes;
   if (alone_ != 0) {
     lanes_ = select(code, alone_, constant(1), lanes_);
     if (rank_ != 0) rank_ = select(code, alone_, constant(0), rank_);
   }
-  takes_part_ = is_set;
-  if (live != 0) takes_part_ = both(code, takes_part_, live);
+  takes_part_ = counts_;
   if (!tools_.context.stage.has_helpers) return;
   // On some drivers a discarded lane keeps running: it is not a helper, but takes part in no
   // ballot.
-  const uint32_t somebody = code.emit(Op::OpINotEqual, boolean_, {all, constant(0)});
+  const uint32_t somebody = code.emit(Op::OpINotEqual, boolean_, {lanes, constant(0)});
   takes_part_ = both(code, takes_part_, somebody);
 }
 
@@ -231,7 +251,8 @@ uint32_t FlushCode::sum_of_lanes(InstructionBuilder& code, const PrivateSlot& sl
     case Kind::EveryInvocation:
       return lanes_;
     case Kind::EverySubgroup:
-      return constant(1);
+      return ranked_again_ ? subgroup_.bit_count(code, subgroup_.ballot(code, is_first(code)))
+                           : constant(1);
     case Kind::Flag:
       return sum_of_flags(code, slot);
     case Kind::Number:

@@ -3,8 +3,8 @@
 // With subgroup operations, the lanes that end together first compute the subgroup sum of each
 // counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n,
 // r + 2n ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces
-// many of a single lane. The sums are straight-line code. Counters are processed 16 at a time; the
-// lanes are assumed to reconverge in between.
+// many of a single lane. The sums are straight-line code. Counters are processed 16 at a time.
+// Nothing guarantees that the lanes reconverge in between, so those that did are ranked anew.
 //
 // Two cases rule out sums: a count of 2^25 or more, because the sum of up to 128 lanes may not fit
 // into 32 bits, and lanes of different draws. Then every lane adds its own counts, as rank 0 of 1.
@@ -53,8 +53,11 @@ class FlushCode {
   void load_values(InstructionBuilder& code, uint32_t live);
   void add_alone(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t live);
   void add_together(InstructionBuilder& code, const RecordPointer& record_pointer);
-  void rank_lanes(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t is_set,
-                  uint32_t live);
+  void begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,
+                      uint32_t is_set, uint32_t live);
+  uint32_t rank_lanes(InstructionBuilder& code);
+  void rank_again(InstructionBuilder& code);
+  void take_part(InstructionBuilder& code, uint32_t lanes);
   uint32_t is_first(InstructionBuilder& code);
   uint32_t has_turn(InstructionBuilder& code, size_t sums);
   uint32_t counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer);
@@ -86,7 +89,10 @@ class FlushCode {
   std::vector<Pack> packs_;       // of all variables, in order
   uint32_t lanes_ = 0;            // number of lanes that share the work
   uint32_t rank_ = 0;             // of this lane among them; 0 if there is one counter
+  uint32_t live_ = 0;             // whether this lane counts; 0 if all do
+  uint32_t counts_ = 0;           // whether its counts go to a record
   uint32_t takes_part_ = 0;       // whether this lane adds anything
+  bool ranked_again_ = false;     // these are not the first counters
   uint32_t below_ = 0;     // number of counting lanes below this one; 0 if there is one counter
   uint32_t is_first_ = 0;  // whether there are none; 0 until computed
   uint32_t alone_ = 0;     // whether each lane adds its own counts; 0 if that never happens
