@@ -234,7 +234,7 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-  if (variant != full_variant(variant)) return VK_SUCCESS;  // which is tried next
+  if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next
   state.device.messages.notice(
       kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
       fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
@@ -261,7 +261,8 @@ class KeptSource : public VariantMaker {
 
   void make(Pipeline& pipeline, Variant variant) override {
     const bool plain = variant == Variant::Plain;
-    if (variant == Variant::Unnumbered && !has_unnumbered(pipeline)) return;
+    if (variant != full_variant(variant) && may_be_in_set()) return;
+    if (variant == Variant::Unnumbered && !may_pack_indices(state_, source_.info, pipeline)) return;
     if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
   }
@@ -274,11 +275,9 @@ class KeptSource : public VariantMaker {
   }
 
  private:
-  // Execution sets have no copy for this variant.
-  bool has_unnumbered(const Pipeline& pipeline) const {
-    return (pipeline_flags(source_.info) & kIndirectBindable) == 0 &&
-           may_pack_indices(state_, source_.info, pipeline);
-  }
+  // Execution sets have copies for full variants alone, and the pipeline that a set begins with has
+  // to be bound as it is in the set.
+  bool may_be_in_set() const { return (pipeline_flags(source_.info) & kIndirectBindable) != 0; }
   bool keep_info(VkComputePipelineCreateInfo& info) { return tally::counters::keep(memory_, info); }
   bool keep_info(VkGraphicsPipelineCreateInfo& info) {
     if (!uses_render_pass(info)) info.renderPass = VK_NULL_HANDLE;

@@ -87,7 +87,6 @@ void CommandBuffer::end_pass() {
 void CommandBuffer::continue_pass() {
   if (state_.queries) state_.queries->continue_pass();
   if (!state_.regions) return;
-  state_.status.clear(RecordingStatus::kOnlyInvocations);
   const VkResult result = state_.regions->begin_continuing();
   if (result != VK_SUCCESS) {
     fail(result);

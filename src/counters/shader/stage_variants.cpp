@@ -52,10 +52,8 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   for (const size_t i : order) {
     const bool has_regions = tally::counters::counts_regions(request.variant) &&
                              stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-    const bool has_blocks = counts_blocks(request.variant);
-    const bool only_invocations = has_regions && request.variant == Variant::Invocations;
     Variant variant =
-        only_invocations ? Variant::Invocations : make_variant(has_blocks, has_regions);
+        has_regions ? request.variant : make_variant(counts_blocks(request.variant), false);
     while (variant != Variant::Plain) {
       const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
       if (added && is_ray_tracing(stages[i])) {

@@ -25,7 +25,7 @@ constexpr Variant make_variant(bool blocks, bool regions) {
   return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
 }
 
-// The variant in place of one with shaders that do less.
+// The variant for objects without the one whose shaders do less.
 constexpr Variant full_variant(Variant variant) {
   return make_variant(counts_blocks(variant), counts_regions(variant));
 }

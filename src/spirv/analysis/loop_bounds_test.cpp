@@ -270,29 +270,31 @@ TEST(LoopBounds, other_loops_are_only_bounded) {
   }
 }
 
+void step_in_branch(LoopText& loop) {
+  loop.body =
+      "OpSelectionMerge %next None\nOpBranchConditional %true %step %next\n"
+      "%step = OpLabel\n" +
+      loop.next + "OpBranch %next\n";
+  loop.next = "";
+}
+
+void step_of_zero(LoopText& loop) {
+  loop.next = "%old = OpLoad %uint %v\n%new = OpIAdd %uint %old %zero\nOpStore %v %new\n";
+}
+
 TEST(LoopBounds, what_may_not_hold_in_every_iteration_bounds_nothing) {
   const std::map<std::string, void (*)(LoopText&)> changes = {
       {"a limit that is specialized",
        [](LoopText& loop) { compare(loop, "OpULessThan %bool %i %spec"); }},
       {"a limit that is not known",
        [](LoopText& loop) { compare(loop, "OpULessThan %bool %i %unknown"); }},
-      {"a step of zero",
-       [](LoopText& loop) {
-         loop.next = "%old = OpLoad %uint %v\n%new = OpIAdd %uint %old %zero\nOpStore %v %new\n";
-       }},
+      {"a step of zero", step_of_zero},
       {"a second store", [](LoopText& loop) { loop.body = "OpStore %v %one\n" + loop.body; }},
       {"a volatile store",
        [](LoopText& loop) {
          loop.body = "OpStore %w %one\nOpStore %v %one Volatile\n" + loop.body;
        }},
-      {"a step in a branch",
-       [](LoopText& loop) {
-         loop.body =
-             "OpSelectionMerge %next None\nOpBranchConditional %true %step %next\n"
-             "%step = OpLabel\n" +
-             loop.next + "OpBranch %next\n";
-         loop.next = "";
-       }},
+      {"a step in a branch", step_in_branch},
       {"a test in a branch",
        [](LoopText& loop) {
          loop.body =
@@ -375,22 +377,12 @@ TEST(LoopBounds, a_number_may_have_a_value_twice) {
   const std::map<std::string, void (*)(LoopText&)> changes = {
       {"where a break may end the loop",
        [](LoopText& loop) { loop.body = "OpBranchConditional %true %next %after\n"; }},
-      {"where the step is in a branch",
-       [](LoopText& loop) {
-         loop.body =
-             "OpSelectionMerge %next None\nOpBranchConditional %true %step %next\n"
-             "%step = OpLabel\n" +
-             loop.next + "OpBranch %next\n";
-         loop.next = "";
-       }},
+      {"where the step is in a branch", step_in_branch},
       {"where it is multiplied",
        [](LoopText& loop) {
          loop.next = "%old = OpLoad %uint %v\n%new = OpIMul %uint %old %two\nOpStore %v %new\n";
        }},
-      {"where nothing is added",
-       [](LoopText& loop) {
-         loop.next = "%old = OpLoad %uint %v\n%new = OpIAdd %uint %old %zero\nOpStore %v %new\n";
-       }},
+      {"where nothing is added", step_of_zero},
       {"where the step comes before the test",
        [](LoopText& loop) {
          loop.test = loop.next + loop.test;

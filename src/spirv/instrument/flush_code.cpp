@@ -113,7 +113,6 @@ void FlushCode::begin_together(InstructionBuilder& code, const RecordPointer& re
 }
 
 void FlushCode::rank_again(InstructionBuilder& code) {
-  if (!ranked_again_) is_first(code);
   ranked_again_ = true;
   for (Pack& pack : packs_) pack.sums = 0;
   take_part(code, rank_lanes(code));
@@ -151,6 +150,12 @@ void FlushCode::take_part(InstructionBuilder& code, uint32_t lanes) {
 uint32_t FlushCode::is_first(InstructionBuilder& code) {
   if (is_first_ == 0) is_first_ = code.emit(Op::OpIEqual, boolean_, {below_, constant(0)});
   return is_first_;
+}
+
+// 1 if the lane that was the first at the beginning is among these lanes, 0 otherwise.
+uint32_t FlushCode::with_first(InstructionBuilder& code) {
+  const uint32_t first = live_ == 0 ? is_first(code) : both(code, live_, is_first(code));
+  return subgroup_.bit_count(code, subgroup_.ballot(code, first));
 }
 
 // Whether each lane adds its own counts; 0 if that never happens. One vote covers both cases: a
@@ -251,8 +256,7 @@ uint32_t FlushCode::sum_of_lanes(InstructionBuilder& code, const PrivateSlot& sl
     case Kind::EveryInvocation:
       return lanes_;
     case Kind::EverySubgroup:
-      return ranked_again_ ? subgroup_.bit_count(code, subgroup_.ballot(code, is_first(code)))
-                           : constant(1);
+      return ranked_again_ ? with_first(code) : constant(1);
     case Kind::Flag:
       return sum_of_flags(code, slot);
     case Kind::Number:

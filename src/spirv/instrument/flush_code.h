@@ -59,6 +59,7 @@ class FlushCode {
   void rank_again(InstructionBuilder& code);
   void take_part(InstructionBuilder& code, uint32_t lanes);
   uint32_t is_first(InstructionBuilder& code);
+  uint32_t with_first(InstructionBuilder& code);
   uint32_t has_turn(InstructionBuilder& code, size_t sums);
   uint32_t counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t is_too_large(InstructionBuilder& code);

@@ -4,9 +4,8 @@
 // An invocation finds its region when it begins, and counts blocks in private variables. When it
 // ends, it computes the region counters and adds them to the accumulators of its region
 // (probe/region.h). Shaders that count invocations alone add them when they begin. A counter of
-// instructions is the sum of block counts times
-// block costs, so a few variables serve all counters. Only counters that the render pass enables
-// cost an addition. Arithmetic is modulo 2^32.
+// instructions is the sum of block counts times block costs, so a few variables serve all counters.
+// Only counters that the render pass enables cost an addition. Arithmetic is modulo 2^32.
 #pragma once
 
 #include <array>

@@ -100,6 +100,20 @@ TEST_F(RegionGenerated, draws_of_an_execution_set_count_their_own_pixels) {
   });
 }
 
+// A set has no variants that count invocations alone.
+TEST_F(RegionGenerated, draws_of_an_execution_set_count_invocations_alone) {
+  const Pipeline first = make_bindable(branchy_frag, &kBindable);
+  const ExecutionSet set(context(), first, 1);
+  GeneratedCommands generated(context(), describe({{{0}, 20}, {{0}, 70}}));
+  const RenderTarget target(context(), {.extent = kExtent});
+  const Capture values(context(), {kExtent});
+  capture(target, values, [&](VkCommandBuffer commands) {
+    draw(commands, first, kPush);
+    generated.execute(commands, nullptr, set);
+  });
+  expect_invocations(values, {0, 20, 70});
+}
+
 TEST_F(RegionGenerated, a_pipeline_that_joins_a_set_later_counts) {
   const Pipeline first = make_bindable(branchy_frag, &kBindable);
   const Pipeline replaced = make_bindable(branchy_frag, &kBindable);

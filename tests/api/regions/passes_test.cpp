@@ -94,7 +94,7 @@ TEST_F(RegionPasses, what_is_drawn_outside_of_the_pass_does_not_count) {
   expect_rectangle(values, context(), 64);
 }
 
-// The shaders of a pass that counts invocations alone are others.
+// A pass that counts invocations alone runs other shaders.
 TEST_F(RegionPasses, each_counts_what_it_asks_for_although_the_pipeline_is_bound_once) {
   const RenderTarget target(context(), {.extent = kExtent});
   const Pipeline pipeline = make_rectangles(discard_frag);

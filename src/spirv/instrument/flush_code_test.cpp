@@ -1,0 +1,130 @@
+#include "spirv/instrument/flush_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "spirv/testing/instrumented.h"
+
+namespace tally::spirv {
+namespace {
+
+using test::compute_options;
+using test::count_of;
+using test::header;
+using test::instrumented;
+using test::kCompute;
+using test::kEarlyReturn;
+using test::kTypes;
+using testing::HasSubstr;
+
+TEST(FlushCode, one_flush_stands_behind_all_returns_of_the_entry_point) {
+  const std::string text =
+      instrumented(header(kCompute) + kTypes + kEarlyReturn, compute_options());
+  // %early counts itself in a flag.
+  EXPECT_THAT(text, testing::ContainsRegex("OpBitwiseOr %uint %[0-9]+ %uint_1\n"
+                                           " *OpStore %[0-9]+ %[0-9]+\n"
+                                           " *OpReturn\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("%tally_main = OpFunction .*\n"
+                                           ".*OpLabel\n"
+                                           ".*OpFunctionCall %void %[0-9]+\n"
+                                           ".*OpFunctionCall %void %tally_flush\n"
+                                           " *OpReturn\n"));
+  EXPECT_THAT(text, HasSubstr("OpEntryPoint GLCompute %tally_main \"main\""));
+  EXPECT_THAT(text, HasSubstr("OpExecutionMode %tally_main LocalSize 4 1 1"));
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 1u);
+}
+
+BlockCountOptions short_options() {
+  BlockCountOptions options = compute_options();
+  options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
+  options.int64 = options.int64_atomics = true;
+  return options;
+}
+
+// One flag: the bits of counter 0, which counts all invocations, are set from the start.
+TEST(FlushCode, short_code_stands_at_the_only_return_and_counts_in_local_variables) {
+  const std::string main =
+      "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\n"
+      "OpSelectionMerge %m None\nOpBranchConditional %x %y %m\n%y = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel\nOpReturn\nOpFunctionEnd\n";
+  const std::string text = instrumented(header(kCompute) + kTypes + main, short_options());
+  EXPECT_EQ(count_of(text, "OpFunctionCall"), 0u);
+  EXPECT_EQ(count_of(text, "OpName"), 1u);  // tally.counters
+  EXPECT_EQ(count_of(text, "_ptr_Private"), 0u);
+  EXPECT_THAT(text, testing::ContainsRegex("OpLabel\n"
+                                           " *%[0-9]+ = OpVariable %_ptr_Function_uint Function "
+                                           "%uint_1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpBitwiseOr %uint %[0-9]+ %uint_256\n"));
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
+}
+
+TEST(FlushCode, short_code_stands_behind_all_returns_of_the_entry_point) {
+  const std::string text = instrumented(header(kCompute) + kTypes + kEarlyReturn, short_options());
+  EXPECT_EQ(count_of(text, "OpFunctionCall"), 1u);  // of the application's entry point
+  EXPECT_THAT(text, testing::ContainsRegex("OpVariable %_ptr_Private_uint Private %uint_1\n"));
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
+}
+
+// What a shader with a workgroup of that execution mode becomes; `globals` may say otherwise.
+std::string short_code_of(const std::string& local_size, const std::string& decorations = "",
+                          const std::string& globals = "") {
+  return instrumented(header("OpEntryPoint GLCompute %main \"main\"\n"
+                             "OpExecutionMode %main LocalSize " +
+                             local_size + "\n") +
+                          decorations + kTypes + globals + kEarlyReturn,
+                      short_options());
+}
+
+TEST(FlushCode, lanes_share_the_additions_of_short_code_where_subgroups_are_full) {
+  EXPECT_EQ(count_of(short_code_of("16 3 1"), "OpAtomicIAdd %ulong"), 1u);
+  EXPECT_EQ(count_of(short_code_of("12 2 1"), "OpAtomicIAdd %ulong"), 2u);
+  const std::string size = "OpDecorate %size BuiltIn WorkgroupSize\n";
+  const std::string types = "%uint = OpTypeInt 32 0\n%uvec3 = OpTypeVector %uint 3\n";
+  EXPECT_EQ(count_of(short_code_of("1 1 1", size,
+                                   types + "%x = OpConstant %uint 24\n"
+                                           "%size = OpConstantComposite %uvec3 %x %x %x\n"),
+                     "OpAtomicIAdd %ulong"),
+            1u);
+  EXPECT_EQ(count_of(short_code_of("16 1 1", size,
+                                   types + "%x = OpSpecConstant %uint 16\n"
+                                           "%size = OpSpecConstantComposite %uvec3 %x %x %x\n"),
+                     "OpAtomicIAdd %ulong"),
+            2u);
+}
+
+TEST(FlushCode, the_flush_stands_before_every_return_where_that_is_asked_for) {
+  BlockCountOptions options = compute_options();
+  options.single_exit = false;
+  const std::string text = instrumented(header(kCompute) + kTypes + kEarlyReturn, options);
+  EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n *OpReturn\n"));
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 2u);
+}
+
+// Conditions in a row, with a counter in each.
+std::string conditions(size_t count) {
+  std::string text = "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\n";
+  for (size_t i = 0; i < count; ++i) {
+    const std::string inside = "%in" + std::to_string(i), after = "%after" + std::to_string(i);
+    text += "OpSelectionMerge " + after + " None\nOpBranchConditional %x " + inside + " " + after +
+            "\n" + inside + " = OpLabel\nOpBranch " + after + "\n" + after + " = OpLabel\n";
+  }
+  return text + "OpReturn\nOpFunctionEnd\n";
+}
+
+// After each 16 counters, whose additions are a loop, other lanes may be together.
+TEST(FlushCode, lanes_are_ranked_anew_for_each_sixteen_counters) {
+  BlockCountOptions options = compute_options();
+  options.subgroup_operations = true;
+  const auto rankings = [&](size_t counters) {
+    const std::string text =
+        instrumented(header(kCompute) + kTypes + conditions(counters - 1), options);
+    return count_of(text, "OpGroupNonUniformBallotBitCount %uint %uint_3 ExclusiveScan");
+  };
+  EXPECT_EQ(rankings(2), 1u);
+  EXPECT_EQ(rankings(16), 1u);
+  EXPECT_EQ(rankings(17), 2u);
+  EXPECT_EQ(rankings(33), 3u);
+}
+
+}  // namespace
+}  // namespace tally::spirv
