@@ -1,7 +1,9 @@
 #include "counters/base/physical_device.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
 #include <tally/vulkan_newest.h>
 
@@ -118,6 +120,17 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
 }
 
+// From "Mesa 25.0.7 (LLVM 15.0.6)": lavapipe's driverVersion is always 1.
+uint32_t mesa_version(std::string_view driver_info) {
+  constexpr std::string_view kMesa = "Mesa ";
+  if (!driver_info.starts_with(kMesa)) return 0;
+  const char* const end = driver_info.data() + driver_info.size();
+  uint32_t major = 0, minor = 0;
+  const auto [rest, error] = std::from_chars(driver_info.data() + kMesa.size(), end, major);
+  if (error == std::errc() && rest != end && *rest == '.') std::from_chars(rest + 1, end, minor);
+  return VK_MAKE_API_VERSION(0, major, minor, 0);
+}
+
 void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceSubgroupProperties subgroup{};
   Query<VkPhysicalDeviceProperties2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
@@ -137,12 +150,14 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   constexpr VkDeviceSize kMostPushData = 65536;
   gpu.max_push_data = static_cast<uint32_t>(std::min(heaps.maxPushDataSize, kMostPushData) / 8 * 8);
   gpu.driver_id = driver.driverID;
+  gpu.mesa_version = mesa_version(driver.driverInfo);
   gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   if ((subgroup.supportedOperations & kNeeded) == kNeeded)
     gpu.subgroup_stages = subgroup.supportedStages;
+  gpu.subgroup_shuffles = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   // NVIDIA's driver 580 hangs in traces whose shaders add up their counts with subgroup operations.
   if (gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
     gpu.subgroup_stages &= ~vk::kRayTracingStages;

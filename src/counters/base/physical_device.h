@@ -34,8 +34,10 @@ struct PhysicalDevice {
   bool conditional_rendering = false;
   bool primitives_asked_for = false;  // setting region_primitives
   VkDriverId driver_id{};             // 0: unknown
+  uint32_t mesa_version = 0;          // as an API version, without the patch; 0: not Mesa
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
+  bool subgroup_shuffles = false;
 
   // The driver implements VK_ARM_shader_instrumentation, and no setting forces emulation.
   bool native = false;
@@ -95,7 +97,12 @@ struct PhysicalDevice {
   // expensive even if it is not used.
   bool skips_branches() const {
     return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
-           properties.driverVersion >= VK_MAKE_API_VERSION(0, 25, 0, 0);
+           mesa_version >= VK_MAKE_API_VERSION(0, 25, 0, 0);
+  }
+  // Of the versions of llvmpipe that were tested; others may change what inactive lanes contain.
+  bool shuffles_inactive_lanes() const {
+    return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && subgroup_shuffles && subgroup_size == 8 &&
+           mesa_version == VK_MAKE_API_VERSION(0, 25, 0, 0);
   }
   // Whether the sum of two stages' push constants overruns an array of the driver (PushGuard).
   bool adds_up_push_constants() const {

@@ -20,6 +20,8 @@ struct Driver {
   VkBool32 address = VK_TRUE, vertex = VK_TRUE, fragment = VK_TRUE, int64 = VK_TRUE;
   VkBool32 atomics = VK_TRUE;
   VkSubgroupFeatureFlags operations = 0xff;
+  VkDriverId id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  const char* info = "";
   std::vector<const char*> extensions;
 };
 Driver driver;
@@ -64,6 +66,11 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice, VkPhysicalDeviceProperties2* p
     found->subgroupSize = 8;
     found->supportedOperations = driver.operations;
     found->supportedStages = VK_SHADER_STAGE_ALL;
+  }
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceDriverProperties>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)) {
+    found->driverID = driver.id;
+    std::strcpy(found->driverInfo, driver.info);
   }
 }
 
@@ -129,6 +136,23 @@ TEST_F(PhysicalDeviceTest, integers_and_subgroups_are_no_condition) {
   EXPECT_TRUE(gpu.offers_emulation());
   EXPECT_FALSE(gpu.int64_atomics);
   EXPECT_EQ(gpu.subgroup_stages, 0u);
+}
+
+TEST_F(PhysicalDeviceTest, the_version_of_llvmpipe_is_part_of_its_information) {
+  EXPECT_TRUE(inspect().skips_branches());
+  EXPECT_FALSE(inspect().shuffles_inactive_lanes());
+  const auto expect = [](const char* info, bool skips_branches, bool shuffles_inactive_lanes) {
+    driver.id = VK_DRIVER_ID_MESA_LLVMPIPE;
+    driver.info = info;
+    EXPECT_EQ(inspect().skips_branches(), skips_branches) << info;
+    EXPECT_EQ(inspect().shuffles_inactive_lanes(), shuffles_inactive_lanes) << info;
+  };
+  expect("Mesa 22.3.6 (LLVM 15.0.6)", false, false);
+  expect("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)", true, true);
+  expect("Mesa 25.1.0", true, false);
+  expect("Mesa 26", true, false);
+  expect("Mesa ", false, false);
+  expect("", false, false);
 }
 
 TEST_F(PhysicalDeviceTest, what_the_driver_has_is_left_to_it_unless_forced) {

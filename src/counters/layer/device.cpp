@@ -91,6 +91,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.driver.prefers_small_code = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE &&
                                           gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode;
   result.pass.driver.masks_branches = !gpu.skips_branches();
+  result.pass.driver.shuffles_inactive_lanes = gpu.shuffles_inactive_lanes();
   if (gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.pass.driver.max_nested_conditionals = 80;
   result.pass.regions = region_options(gpu);
   result.validate = options.validate_spirv;

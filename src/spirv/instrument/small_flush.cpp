@@ -95,12 +95,13 @@ class SmallFlush {
     return width != 0 && width % kMaxLanesOfSmallCode == 0;
   }
 
-  // Whether the lanes that end here are all that began, the lowest of them lane 0.
-  bool keeps_all_lanes() const {
-    const StageTraits& stage = tools_.context.stage;
+  // Whether the lanes that end here are all that began.
+  bool all_end_here() const {
     return tools_.context.flushes_in_place() && !tools_.context.places.in_loop &&
-           !stage.has_helpers && !stage.repacks;
+           !tools_.context.stage.repacks;
   }
+  // ... the lowest of them lane 0.
+  bool keeps_all_lanes() const { return all_end_here() && !tools_.context.stage.has_helpers; }
 
   // Whether the lane is the lowest active one. llvmpipe elects a lane in a loop over the lanes; to
   // read a value of the lowest lane, it needs such a loop only before 25.0.
@@ -142,7 +143,18 @@ class SmallFlush {
       const uint32_t bit = constant(small_bit(counter));
       word = emit(Op::OpBitwiseOr, word, emit(Op::OpShiftLeftLogical, load(slots_[counter]), bit));
     }
-    return subgroup_.sum(code_, word);
+    return sum(word);
+  }
+
+  uint32_t sum(uint32_t word) {
+    const PassContext& context = tools_.context;
+    const bool only_helpers_are_inactive =
+        all_end_here() && context.stage.has_helpers && !context.demotes;
+    if (!only_helpers_are_inactive || !context.options.driver.shuffles_inactive_lanes) {
+      return subgroup_.sum(code_, word);
+    }
+    const uint32_t live = tools_.helper_mask.is_live(code_);
+    return subgroup_.sum_of_8(code_, code_.emit(Op::OpSelect, u32_, {live, word, constant(0)}));
   }
 
   uint32_t byte(uint32_t sums, uint32_t counter) {
