@@ -28,6 +28,8 @@ struct TallyLiveCounters {
   void (*wait)(uint32_t milliseconds);
   // Copies the first `count` totals.
   void (*read)(uint64_t* values, uint32_t count);
+  // Whether the process has created a swapchain: the frames of its capture then end at presents.
+  int (*presents)();
 };
 
 // Returns null if the layer does not implement this version.
@@ -38,6 +40,6 @@ namespace tally {
 
 inline constexpr const char* kLiveCountersLibrary = "libVkLayer_tally_capture.so";
 inline constexpr const char* kLiveCountersSymbol = "tally_capture_live_counters";
-inline constexpr uint32_t kLiveCountersVersion = 1;
+inline constexpr uint32_t kLiveCountersVersion = 2;
 
 }  // namespace tally

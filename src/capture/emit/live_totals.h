@@ -76,12 +76,16 @@ class LiveTotals {
   void request(bool enable) { requests_.fetch_add(enable ? 1 : -1, std::memory_order_relaxed); }
   bool requested() const { return requests_.load(std::memory_order_relaxed) > 0; }
 
+  void swapchain_created() { presents_.store(true, std::memory_order_relaxed); }
+  bool presents() const { return presents_.load(std::memory_order_relaxed); }
+
   uint32_t count() const;
   bool describe(uint32_t counter, TallyLiveCounter& description) const;
   void read(std::span<uint64_t> values) const;
 
  private:
   std::atomic<int> requests_ = 0;
+  std::atomic<bool> presents_ = false;
   mutable std::mutex mutex_;
   std::vector<std::string> metrics_;  // after the fixed counters
   std::vector<uint64_t> values_;      // empty until there is a device

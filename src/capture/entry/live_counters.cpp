@@ -22,6 +22,7 @@ const TallyLiveCounters* live_counters(uint32_t version) {
       [](uint64_t* values, uint32_t count) {
         LiveTotals::instance().read({values, count});
       },
+      [] { return LiveTotals::instance().presents() ? 1 : 0; },
   };
   return version == kLiveCountersVersion ? &kFunctions : nullptr;
 }

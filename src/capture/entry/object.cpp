@@ -1,5 +1,6 @@
 // Objects that the capture describes: shader modules, render passes, framebuffers, views,
 // swapchains and names.
+#include "capture/emit/live_totals.h"
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 
@@ -109,6 +110,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice d, const VkSwapchainC
   });
   return create<&DeviceTable::CreateSwapchainKHR>(d, &changed, a, swapchain, [&](Device& device) {
     device.frames().swapchain_created();
+    LiveTotals::instance().swapchain_created();
     if (device.images()) device.images()->add(*swapchain, changed);
   });
 }

@@ -46,7 +46,8 @@ void GroupList::discover_vulkan() {
   }
 }
 
-bool GroupList::is_left_to_vulkan(size_t index) const {
+bool GroupList::is_left_to_capture(size_t index) const {
+  if (groups_[index].get() == vulkan_) return vulkan_->is_captured_by_frame();
   const GlContext* const context = t_hot.context;
   return groups_[index].get() == gpu_ && !unlisted_vulkan_ && context && context->runs_on_vulkan();
 }

@@ -26,9 +26,11 @@ class GroupList {
   void discover(bool gpu_usage = true);
 
   VulkanGroup& vulkan() { return *vulkan_; }
-  // Whether the group counts with GL query objects although the Vulkan group counts the work of the
-  // calling thread's context. Such queries make the GL driver divide render passes.
-  bool is_left_to_vulkan(size_t index) const;
+  // Whether the profile leaves the group to the Vulkan capture: the Vulkan group, whose reading
+  // finishes the context, where the capture has the same by frame; and the GPU group where the
+  // calling thread's context runs on Vulkan, since GL queries make the GL driver divide render
+  // passes.
+  bool is_left_to_capture(size_t index) const;
 
   size_t size() const { return groups_.size(); }
   Group& operator[](size_t index) const { return *groups_[index]; }

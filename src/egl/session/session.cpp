@@ -231,7 +231,7 @@ void Session::profile_everything(bool gpu_usage) {
   if (t_hot.context != nullptr) groups_.discover(gpu_usage || !profiling_);
   bool more = !profiling_;
   for (size_t g = 0; g < groups_.size(); g++) {
-    if (groups_.is_left_to_vulkan(g)) continue;
+    if (groups_.is_left_to_capture(g)) continue;
     Choice& choice = choice_of(g);
     size_t active = choice.count();
     bool fresh = false;
@@ -252,9 +252,20 @@ void Session::profile_everything(bool gpu_usage) {
   collect(true);
 }
 
+// The process may create its swapchain only after the profile has begun.
+void Session::leave_vulkan_to_capture() {
+  for (size_t g = 0; g < choices_.size(); g++) {
+    const bool is_vulkan = &groups_[g] == &groups_.vulkan();
+    if (!is_vulkan || !choices_[g].any() || !groups_.is_left_to_capture(g)) continue;
+    choices_[g].chosen.assign(choices_[g].chosen.size(), false);
+    collect(true);
+  }
+}
+
 bool Session::read_profile(bool wait, std::vector<Record>& records) {
   const std::lock_guard lock(mutex_);
   if (!profiling_) return false;
+  leave_vulkan_to_capture();
   if (wait) resolve_pending();
   append_records(SIZE_MAX, true, records);
   return true;

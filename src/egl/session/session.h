@@ -85,6 +85,7 @@ class Session {
   void reset_state();
   Choice& choice_of(size_t group);
   void resolve_pending();
+  void leave_vulkan_to_capture();
   void collect(bool on);
   void take_readings();
   void begin_windows();
