@@ -17,15 +17,20 @@ constexpr uint64_t kPixels = 64 * 64;
 
 class LateVariants : public QueryTypes {
  protected:
-  // The extension of shader instrumentation is enabled too.
+  // The extension of shader instrumentation is enabled too. Threads that compile ahead would create
+  // variants that nobody asked for.
   void SetUp() override {
+    setenv("TALLY_COMPILE_AHEAD", "never", 1);
     static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
     start(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"},
                  .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
                  .device_next = &feature});
   }
-  void TearDown() override { unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED"); }
+  void TearDown() override {
+    unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED");
+    unsetenv("TALLY_COMPILE_AHEAD");
+  }
 
   uint32_t created() {
     return context().function<driver::CreatedGraphics>(driver::kCreatedGraphics)(
