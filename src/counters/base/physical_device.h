@@ -99,7 +99,7 @@ struct PhysicalDevice {
     return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
            mesa_version >= VK_MAKE_API_VERSION(0, 25, 0, 0);
   }
-  // Of the versions of llvmpipe that were tested; others may change what inactive lanes contain.
+  // Only the version of llvmpipe that was tested: others may leave other values in inactive lanes.
   bool shuffles_inactive_lanes() const {
     return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && subgroup_shuffles && subgroup_size == 8 &&
            mesa_version == VK_MAKE_API_VERSION(0, 25, 0, 0);

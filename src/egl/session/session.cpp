@@ -254,9 +254,9 @@ void Session::profile_everything(bool gpu_usage) {
 
 // The process may create its swapchain only after the profile has begun.
 void Session::leave_vulkan_to_capture() {
+  if (!groups_.vulkan().is_captured_by_frame()) return;
   for (size_t g = 0; g < choices_.size(); g++) {
-    const bool is_vulkan = &groups_[g] == &groups_.vulkan();
-    if (!is_vulkan || !choices_[g].any() || !groups_.is_left_to_capture(g)) continue;
+    if (&groups_[g] != &groups_.vulkan() || !choices_[g].any()) continue;
     choices_[g].chosen.assign(choices_[g].chosen.size(), false);
     collect(true);
   }
