@@ -1,8 +1,7 @@
 #include "hand_layer/count_invocations.h"
 
-#include <cstddef>
-
 #include "spirv/analysis/early_tests.h"
+#include "spirv/instrument/push_constant.h"
 #include "spirv/ir/editor.h"
 
 namespace tally::bench {
@@ -11,8 +10,6 @@ namespace {
 using spirv::Editor;
 using spirv::InstructionBuilder;
 using spv::Op;
-
-constexpr uint32_t kLocation = 30;
 
 constexpr uint32_t word(auto value) { return static_cast<uint32_t>(value); }
 
@@ -26,33 +23,30 @@ class Counting {
         u32_(editor.type_int(32)),
         u64_(editor.type_int(64)) {
     if (!options.as_layer) return;
-    if (is(spv::ExecutionModel::Vertex)) {
-      passed_on_ = new_variable(spv::StorageClass::Output, spv::Decoration::Location, kLocation);
-      const auto existing = editor.builtin_variable(spv::BuiltIn::InstanceIndex);
-      instance_index_ = existing.value_or(0);
-      if (!existing) {
-        instance_index_ = new_variable(spv::StorageClass::Input, spv::Decoration::BuiltIn,
-                                       word(spv::BuiltIn::InstanceIndex));
-      }
-    }
-    if (is(spv::ExecutionModel::Fragment)) {
-      passed_on_ = new_variable(spv::StorageClass::Input, spv::Decoration::Location, kLocation);
-    }
-    if (passed_on_ != 0) editor.decorate(passed_on_, spv::Decoration::Flat);
+    const auto added = spirv::add_push_constant(editor, entry, u64_, kPushOffset);
+    if (added) pushed_ = *added;
   }
+
+  // lavapipe offers subgroup operations to these stages alone.
+  bool sums_up() const {
+    return options_.sums &&
+           (is(spv::ExecutionModel::Fragment) || is(spv::ExecutionModel::GLCompute));
+  }
+  bool is_possible() const { return !options_.as_layer || pushed_.variable != 0; }
 
   void emit(InstructionBuilder& code) {
     uint32_t address = editor_.constant_u64(options_.counter);
-    uint32_t adds = 0;      // whether the lane adds; 0: it does
-    uint32_t distance = 0;  // to the counter of the draw
+    uint32_t adds = 0;   // whether the lane adds; 0: it does
+    uint32_t never = 0;  // a number below 2^32 - 1, as the compiler cannot know
     if (options_.as_layer) {
-      address = load(code, u64_, offsetof(Counter, address));
-      adds = code.emit(Op::OpINotEqual, boolean_, {address, editor_.constant_u64(0)});
-      distance = distance_of_draw(code);
+      const uint32_t pushed = load_pushed(code);
+      adds = code.emit(Op::OpINotEqual, boolean_, {pushed, editor_.constant_u64(0)});
+      address = code.emit(Op::OpIAdd, u64_, {pushed, address});
+      never = code.emit(Op::OpUConvert, u32_, {pushed});
     }
     uint32_t value = editor_.constant_u64(1);
-    uint32_t never = distance;  // a number below 2^32 - 1, as the compiler cannot know
-    if (options_.sums) {
+    const bool sums = sums_up();
+    if (sums) {
       const uint32_t scope = editor_.constant_u32(word(spv::Scope::Subgroup));
       const uint32_t sum =
           code.emit(Op::OpGroupNonUniformIAdd, u32_,
@@ -63,10 +57,6 @@ class Counting {
     }
     uint32_t old = 0;
     const auto add = [&] {
-      if (distance != 0) {
-        const uint32_t wide = code.emit(Op::OpUConvert, u64_, {distance});
-        address = code.emit(Op::OpIAdd, u64_, {address, wide});
-      }
       old = code.emit(Op::OpAtomicIAdd, u64_,
                       {pointer(code, u64_, address), editor_.constant_u32(word(spv::Scope::Device)),
                        editor_.constant_u32(0), value});
@@ -78,8 +68,8 @@ class Counting {
     }
     if (!is(spv::ExecutionModel::Fragment)) return;
     if (never == 0) {
-      never = options_.sums ? code.emit(Op::OpUConvert, u32_, {value})
-                            : code.emit(Op::OpUConvert, u32_, {old});
+      never =
+          sums ? code.emit(Op::OpUConvert, u32_, {value}) : code.emit(Op::OpUConvert, u32_, {old});
     }
     discard_if(code, code.emit(Op::OpIEqual, boolean_, {never, editor_.constant_u32(~0u)}));
   }
@@ -87,39 +77,15 @@ class Counting {
  private:
   bool is(spv::ExecutionModel model) const { return entry_.model == model; }
 
-  uint32_t new_variable(spv::StorageClass storage, spv::Decoration decoration, uint32_t operand) {
-    const uint32_t variable =
-        editor_.new_global_variable(editor_.type_pointer(storage, u32_), storage);
-    editor_.decorate(variable, decoration, {operand});
-    editor_.add_to_interface(entry_, variable);
-    return variable;
-  }
-
   uint32_t pointer(InstructionBuilder& code, uint32_t type, uint32_t address) {
     const uint32_t result = editor_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, type);
     return code.emit(Op::OpConvertUToPtr, result, {address});
   }
 
-  // A member of the counter.
-  uint32_t load(InstructionBuilder& code, uint32_t type, size_t offset) {
-    const uint32_t at = pointer(code, type, editor_.constant_u64(options_.counter + offset));
-    return code.load(type, at, {word(spv::MemoryAccessMask::Aligned), 8});
-  }
-
-  uint32_t distance_of_draw(InstructionBuilder& code) {
-    if (is(spv::ExecutionModel::Fragment)) return code.load(u32_, passed_on_);
-    if (!is(spv::ExecutionModel::Vertex)) return editor_.constant_u32(0);
-    const auto variable = editor_.module().definition(instance_index_);
-    uint32_t type = u32_;
-    if (variable) type = editor_.module().definition(variable->type_id())->operand(1);
-    uint32_t index = code.load(type, instance_index_);
-    if (type != u32_) index = code.emit(Op::OpBitcast, u32_, {index});
-    const uint32_t draw =
-        code.emit(Op::OpShiftRightLogical, u32_, {index, editor_.constant_u32(16)});
-    const uint32_t distance =
-        code.emit(Op::OpIMul, u32_, {draw, load(code, u32_, offsetof(Counter, stride))});
-    code.store(passed_on_, distance);
-    return distance;
+  uint32_t load_pushed(InstructionBuilder& code) {
+    const uint32_t type = editor_.type_pointer(spv::StorageClass::PushConstant, u64_);
+    return code.load(
+        u64_, code.access_chain(type, pushed_.variable, {editor_.constant_u32(pushed_.member)}));
   }
 
   void discard_if(InstructionBuilder& code, uint32_t condition) {
@@ -135,7 +101,7 @@ class Counting {
   const spirv::EntryPoint& entry_;
   const CountInvocations& options_;
   uint32_t boolean_, u32_, u64_;
-  uint32_t passed_on_ = 0, instance_index_ = 0;  // variables
+  spirv::PushConstantMember pushed_{};  // variable 0: none
 };
 
 }  // namespace
@@ -153,14 +119,15 @@ std::optional<std::vector<uint32_t>> count_invocations(std::span<const uint32_t>
   editor.add_capability(spv::Capability::Int64);
   editor.add_capability(spv::Capability::Int64Atomics);
   editor.add_extension("SPV_KHR_physical_storage_buffer", spirv::make_version(1, 5));
-  if (options.sums) {
-    editor.add_capability(spv::Capability::GroupNonUniform);
-    editor.add_capability(spv::Capability::GroupNonUniformArithmetic);
-  }
   if (is_fragment && spirv::may_test_early(*module, entry)) {
     editor.add_execution_mode(entry.function_id, spv::ExecutionMode::EarlyFragmentTests);
   }
   Counting counting(editor, entry, options);
+  if (!counting.is_possible()) return std::nullopt;
+  if (counting.sums_up()) {
+    editor.add_capability(spv::Capability::GroupNonUniform);
+    editor.add_capability(spv::Capability::GroupNonUniformArithmetic);
+  }
   bool inside = false;
   for (uint32_t i = 0; i < module->instruction_count(); ++i) {
     const spirv::Instruction instruction = module->instruction(i);

@@ -3,10 +3,11 @@
 // read and written to /dev/null, without waiting. At the end it prints the counts to stderr.
 //
 // It is for programs on lavapipe that use one device and one thread, and asks for no feature that
-// it needs. TALLY_BY_HAND has words: "sums" (one lane adds for its subgroup), "layer" (the code
-// knows only what a layer knows: see count_invocations.h), "off" (with "layer": nothing counts),
-// "times" (the device's time before and after each render pass, written too; not of passes that
-// vkCmdBeginRenderPass2 begins).
+// it needs. TALLY_BY_HAND has words: "sums" (one lane adds for its subgroup; in vertex shaders,
+// where lavapipe offers no subgroup operations, each lane adds), "layer" (the code knows only what
+// a layer knows: the address of the counters, which may be null, is pushed when a pipeline is
+// bound), "off" (with "layer": nothing counts), "times" (the device's time before and after each
+// render pass, written too; not of passes that vkCmdBeginRenderPass2 begins).
 #include "vk/layer.h"
 
 #include <fcntl.h>
@@ -30,11 +31,14 @@ namespace {
   X(BindBufferMemory, "")            \
   X(CmdBeginRenderPass, "")          \
   X(CmdBeginRendering, "KHR")        \
+  X(CmdBindPipeline, "")             \
   X(CmdEndRendering, "KHR")          \
   X(CmdEndRenderPass, "")            \
+  X(CmdPushConstants, "")            \
   X(CmdResetQueryPool, "")           \
   X(CmdWriteTimestamp, "")           \
   X(CreateBuffer, "")                \
+  X(CreatePipelineLayout, "")        \
   X(CreateQueryPool, "")             \
   X(CreateShaderModule, "")          \
   X(DestroyDevice, "")               \
@@ -62,6 +66,7 @@ struct State {
   Functions next;
   VkDevice device = VK_NULL_HANDLE;
   VkDeviceAddress address = 0;
+  VkPipelineLayout layout = VK_NULL_HANDLE;  // has all push constants in all stages
   std::byte* counters = nullptr;
   uint32_t modules = 0;
   std::array<uint64_t, kCounters> last{};  // what was read at the last present
@@ -69,8 +74,8 @@ struct State {
   uint32_t passes = 0;  // recorded ones
   int file = -1;
 
-  Counter& counter(uint32_t module) const {
-    return *reinterpret_cast<Counter*>(counters + size_t{module} * kLineBytes);
+  uint64_t& counter(uint32_t module) const {
+    return *reinterpret_cast<uint64_t*>(counters + size_t{module} * kLineBytes);
   }
 };
 State g_state;
@@ -116,23 +121,59 @@ void make_counters() {
   g_state.next.CreateQueryPool(g_state.device, &pool, nullptr, &g_state.times);
 }
 
+void make_layout() {
+  const VkPushConstantRange range{VK_SHADER_STAGE_ALL, 0, kPushOffset + sizeof(uint64_t)};
+  const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                        .pushConstantRangeCount = 1,
+                                        .pPushConstantRanges = &range};
+  g_state.next.CreatePipelineLayout(g_state.device, &info, nullptr, &g_state.layout);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL create_shader_module(VkDevice device,
                                                     const VkShaderModuleCreateInfo* info,
                                                     const VkAllocationCallbacks* allocator,
                                                     VkShaderModule* module) {
-  const CountInvocations options{g_state.address + g_state.modules * kLineBytes, has_word("sums"),
-                                 has_word("layer")};
+  const bool as_layer = has_word("layer");
+  const uint64_t first = as_layer ? 0 : g_state.address;
+  const CountInvocations options{first + g_state.modules * kLineBytes, has_word("sums"), as_layer};
   const auto counted =
       g_state.modules < kCounters
           ? count_invocations({info->pCode, info->codeSize / sizeof(uint32_t)}, options)
           : std::nullopt;
   VkShaderModuleCreateInfo changed = *info;
   if (counted) {
-    g_state.counter(g_state.modules++) = {0, has_word("off") ? 0 : options.counter, kLineBytes};
+    ++g_state.modules;
     changed.pCode = counted->data();
     changed.codeSize = counted->size() * sizeof(uint32_t);
   }
   return g_state.next.CreateShaderModule(device, &changed, allocator, module);
+}
+
+// The ranges of the application begin before kPushOffset, so each is made longer.
+VKAPI_ATTR VkResult VKAPI_CALL create_pipeline_layout(VkDevice device,
+                                                      const VkPipelineLayoutCreateInfo* info,
+                                                      const VkAllocationCallbacks* allocator,
+                                                      VkPipelineLayout* layout) {
+  std::vector<VkPushConstantRange> ranges(info->pPushConstantRanges,
+                                          info->pPushConstantRanges + info->pushConstantRangeCount);
+  VkShaderStageFlags others = VK_SHADER_STAGE_ALL;
+  for (VkPushConstantRange& range : ranges) {
+    range.size = kPushOffset + sizeof(uint64_t) - range.offset;
+    others &= ~range.stageFlags;
+  }
+  if (others != 0) ranges.push_back({others, kPushOffset, sizeof(uint64_t)});
+  VkPipelineLayoutCreateInfo changed = *info;
+  changed.pushConstantRangeCount = static_cast<uint32_t>(ranges.size());
+  changed.pPushConstantRanges = ranges.data();
+  return g_state.next.CreatePipelineLayout(device, &changed, allocator, layout);
+}
+
+VKAPI_ATTR void VKAPI_CALL bind_pipeline(VkCommandBuffer commands, VkPipelineBindPoint point,
+                                         VkPipeline pipeline) {
+  g_state.next.CmdBindPipeline(commands, point, pipeline);
+  const uint64_t address = has_word("off") ? 0 : g_state.address;
+  g_state.next.CmdPushConstants(commands, g_state.layout, VK_SHADER_STAGE_ALL, kPushOffset,
+                                sizeof address, &address);
 }
 
 void begin_time(VkCommandBuffer commands) {
@@ -175,7 +216,7 @@ VKAPI_ATTR void VKAPI_CALL end_rendering(VkCommandBuffer commands) {
 void write_values() {
   std::array<uint64_t, kCounters> values;
   for (uint32_t i = 0; i < g_state.modules; ++i) {
-    const uint64_t count = g_state.counter(i).count;
+    const uint64_t count = g_state.counter(i);
     values[i] = count - g_state.last[i];
     g_state.last[i] = count;
   }
@@ -200,7 +241,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
     g_state.next.DeviceWaitIdle(device);
     std::fprintf(stderr, "by hand:");
     for (uint32_t i = 0; i < g_state.modules; ++i)
-      std::fprintf(stderr, " %llu", static_cast<unsigned long long>(g_state.counter(i).count));
+      std::fprintf(stderr, " %llu", static_cast<unsigned long long>(g_state.counter(i)));
     std::fprintf(stderr, "\n");
   }
   g_state.next.DestroyDevice(device, allocator);
@@ -236,6 +277,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   g_state.next.load(
       [&](const char* name) { return g_next_device.get_device_proc_addr(*device, name); });
   make_counters();
+  make_layout();
   keep_freed_memory();
   return result;
 }
@@ -244,6 +286,9 @@ PFN_vkVoidFunction hook(std::string_view name) {
   const auto is = [&](std::string_view other, auto function) {
     return name == other ? reinterpret_cast<PFN_vkVoidFunction>(function) : nullptr;
   };
+  const bool as_layer = has_word("layer");
+  if (as_layer && name == "vkCreatePipelineLayout") return is(name, create_pipeline_layout);
+  if (as_layer && name == "vkCmdBindPipeline") return is(name, bind_pipeline);
   for (const PFN_vkVoidFunction found :
        {is("vkCreateShaderModule", create_shader_module), is("vkDestroyDevice", destroy_device),
         is("vkQueuePresentKHR", queue_present), is("vkCmdBeginRenderPass", begin_render_pass),

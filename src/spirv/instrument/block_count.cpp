@@ -225,11 +225,12 @@ void insert_code(PassContext& context, std::span<const Counter> counters,
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
   const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
+    if (blocks) blocks->leave(code, exit);
+    if (regions) regions->leave(code, exit);
+    // Before the counts, llvmpipe would compute their lanes anew for each access.
     if (must_discard(context) && context.flushes_in_place() && late_demotions == nullptr) {
       discard_if(code, never(context, pointers, code));
     }
-    if (blocks) blocks->leave(code, exit);
-    if (regions) regions->leave(code, exit);
     if (late_demotions != nullptr && is_return(context.module(), exit)) {
       discard_demoted(context, pointers, *late_demotions, code);
     }
