@@ -476,7 +476,7 @@ TEST_F(CaptureFile, rows_that_are_added_together_are_all_in_the_file) {
   Result<Writer> writer = Writer::create(path_, test_capture_row());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
   std::vector<FrameValueRow> rows;
-  for (uint32_t i = 0; i < 40; ++i) rows.push_back({.frame = 1, .counter = i, .value = 1000 + i});
+  for (uint32_t i = 0; i < 95; ++i) rows.push_back({.frame = 1, .counter = i, .value = 1000 + i});
   writer->add_all(rows);
   ASSERT_TRUE(writer->finish(1, 0).ok());
   const auto read = collect(*Reader::open(path_), &Reader::for_each_frame_value);

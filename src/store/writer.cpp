@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -76,18 +77,26 @@ struct Writer::State {
     run_with(sql, [&](Statement& prepared) { (prepared.bind(values), ...); });
   }
 
-  // Most of the cost of a small row is that of its statement.
+  // Most of the cost of a small row is that of its statement: each inserts as many rows as it can,
+  // a power of two.
   template <typename Row>
   void insert_all(std::span<const Row> rows) {
-    constexpr size_t kTogether = 16;
-    static const std::string sql = insert_sql(table_text<Row>(), kTogether);
-    for (; rows.size() >= kTogether; rows = rows.subspan(kTogether)) {
-      run_with(sql, [&](Statement& prepared) {
-        for (const Row& row : rows.first(kTogether)) bind_row(prepared, row);
+    constexpr size_t kMost = 32;
+    static const auto sql = [] {
+      std::array<std::string, std::bit_width(kMost)> texts;  // by the number's logarithm
+      for (size_t i = 0; i < texts.size(); ++i) {
+        texts[i] = insert_sql(table_text<Row>(), size_t{1} << i);
+      }
+      return texts;
+    }();
+    while (!rows.empty()) {
+      const size_t count = std::bit_floor(std::min(rows.size(), kMost));
+      run_with(sql[std::bit_width(count) - 1], [&](Statement& prepared) {
+        for (const Row& row : rows.first(count)) bind_row(prepared, row);
       });
-      rows_in_transaction += kTogether - 1;
+      rows_in_transaction += static_cast<int>(count) - 1;
+      rows = rows.subspan(count);
     }
-    for (const Row& row : rows) insert(row);
   }
 
   // The id where the table has one.
