@@ -67,10 +67,7 @@ class Counting {
       code.if_then(adds, add);
     }
     if (!is(spv::ExecutionModel::Fragment)) return;
-    if (never == 0) {
-      never =
-          sums ? code.emit(Op::OpUConvert, u32_, {value}) : code.emit(Op::OpUConvert, u32_, {old});
-    }
+    if (never == 0) never = code.emit(Op::OpUConvert, u32_, {sums ? value : old});
     discard_if(code, code.emit(Op::OpIEqual, boolean_, {never, editor_.constant_u32(~0u)}));
   }
 

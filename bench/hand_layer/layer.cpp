@@ -66,7 +66,9 @@ struct State {
   Functions next;
   VkDevice device = VK_NULL_HANDLE;
   VkDeviceAddress address = 0;
-  VkPipelineLayout layout = VK_NULL_HANDLE;  // has all push constants in all stages
+  // With the word "layer": a layout with all push constants in all stages, and what is pushed.
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkDeviceAddress pushed = 0;
   std::byte* counters = nullptr;
   uint32_t modules = 0;
   std::array<uint64_t, kCounters> last{};  // what was read at the last present
@@ -121,7 +123,8 @@ void make_counters() {
   g_state.next.CreateQueryPool(g_state.device, &pool, nullptr, &g_state.times);
 }
 
-void make_layout() {
+void prepare_pushes() {
+  g_state.pushed = has_word("off") ? 0 : g_state.address;
   const VkPushConstantRange range{VK_SHADER_STAGE_ALL, 0, kPushOffset + sizeof(uint64_t)};
   const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                         .pushConstantRangeCount = 1,
@@ -171,9 +174,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipeline_layout(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL bind_pipeline(VkCommandBuffer commands, VkPipelineBindPoint point,
                                          VkPipeline pipeline) {
   g_state.next.CmdBindPipeline(commands, point, pipeline);
-  const uint64_t address = has_word("off") ? 0 : g_state.address;
   g_state.next.CmdPushConstants(commands, g_state.layout, VK_SHADER_STAGE_ALL, kPushOffset,
-                                sizeof address, &address);
+                                sizeof g_state.pushed, &g_state.pushed);
 }
 
 void begin_time(VkCommandBuffer commands) {
@@ -277,7 +279,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   g_state.next.load(
       [&](const char* name) { return g_next_device.get_device_proc_addr(*device, name); });
   make_counters();
-  make_layout();
+  if (has_word("layer")) prepare_pushes();
   keep_freed_memory();
   return result;
 }
@@ -287,14 +289,14 @@ PFN_vkVoidFunction hook(std::string_view name) {
     return name == other ? reinterpret_cast<PFN_vkVoidFunction>(function) : nullptr;
   };
   const bool as_layer = has_word("layer");
-  if (as_layer && name == "vkCreatePipelineLayout") return is(name, create_pipeline_layout);
-  if (as_layer && name == "vkCmdBindPipeline") return is(name, bind_pipeline);
   for (const PFN_vkVoidFunction found :
        {is("vkCreateShaderModule", create_shader_module), is("vkDestroyDevice", destroy_device),
         is("vkQueuePresentKHR", queue_present), is("vkCmdBeginRenderPass", begin_render_pass),
         is("vkCmdEndRenderPass", end_render_pass), is("vkCmdBeginRendering", begin_rendering),
         is("vkCmdBeginRenderingKHR", begin_rendering), is("vkCmdEndRendering", end_rendering),
-        is("vkCmdEndRenderingKHR", end_rendering)}) {
+        is("vkCmdEndRenderingKHR", end_rendering),
+        is("vkCreatePipelineLayout", as_layer ? create_pipeline_layout : nullptr),
+        is("vkCmdBindPipeline", as_layer ? bind_pipeline : nullptr)}) {
     if (found) return found;
   }
   return nullptr;

@@ -77,20 +77,20 @@ struct Writer::State {
     run_with(sql, [&](Statement& prepared) { (prepared.bind(values), ...); });
   }
 
-  // Most of the cost of a small row is that of its statement: each inserts as many rows as it can,
-  // a power of two.
+  // A statement costs more than a small row, so each inserts as many rows as it can: a power of
+  // two.
   template <typename Row>
   void insert_all(std::span<const Row> rows) {
-    constexpr size_t kMost = 32;
+    constexpr size_t kMaxRows = 32;
     static const auto sql = [] {
-      std::array<std::string, std::bit_width(kMost)> texts;  // by the number's logarithm
+      std::array<std::string, std::bit_width(kMaxRows)> texts;  // texts[i] inserts 2^i rows
       for (size_t i = 0; i < texts.size(); ++i) {
         texts[i] = insert_sql(table_text<Row>(), size_t{1} << i);
       }
       return texts;
     }();
     while (!rows.empty()) {
-      const size_t count = std::bit_floor(std::min(rows.size(), kMost));
+      const size_t count = std::bit_floor(std::min(rows.size(), kMaxRows));
       run_with(sql[std::bit_width(count) - 1], [&](Statement& prepared) {
         for (const Row& row : rows.first(count)) bind_row(prepared, row);
       });

@@ -227,7 +227,7 @@ void insert_code(PassContext& context, std::span<const Counter> counters,
   const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
     if (blocks) blocks->leave(code, exit);
     if (regions) regions->leave(code, exit);
-    // Before the counts, llvmpipe would compute their lanes anew for each access.
+    // After the counts: before them, LLVM evaluates the discard again for each lane that adds.
     if (must_discard(context) && context.flushes_in_place() && late_demotions == nullptr) {
       discard_if(code, never(context, pointers, code));
     }
