@@ -23,13 +23,14 @@ struct DrawFacts {
   bool dynamic_restart = false;
 };
 
-// The values of dynamic state in a command buffer.
+// The values of dynamic state in a command buffer. Before its first draw the application sets what
+// its pipeline has as dynamic state.
 struct DynamicDrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;
   bool rasterizer_discard = false;
   bool restarts = false;
-  SampleFacts samples;
+  SampleFacts samples{.covers_by_alpha = false};
 
   DrawFacts applied_to(DrawFacts facts) const;
   SampleFacts applied_to(SampleFacts facts) const;

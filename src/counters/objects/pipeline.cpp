@@ -29,8 +29,33 @@ void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
   if (variant(which) != VK_NULL_HANDLE) known.store(true, std::memory_order_release);
 }
 
+Pipeline& Pipeline::covering() {
+  const std::lock_guard lock(mutex_);
+  if (!covering_) {
+    covering_ = std::make_unique<Pipeline>(device, next);
+    covering_->original_ = this;
+    covering_->instrumented = instrumented;
+    covering_->handle = handle;
+    covering_->keepable = keepable;
+    covering_->library = library;
+    covering_->maker = maker;
+    covering_->facts = facts;
+    covering_->layout = layout;
+    covering_->set_known(Variant::Plain);  // that is original()'s
+  }
+  return *covering_;
+}
+
+std::shared_ptr<Pipeline> Pipeline::for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
+                                                          bool enabled) {
+  Pipeline* original = pipeline->original_ ? pipeline->original_ : pipeline.get();
+  if (!original->has_covering) return pipeline;
+  return {pipeline, enabled ? &original->covering() : original};
+}
+
 void Pipeline::destroy_variants() {
   const std::lock_guard lock(mutex_);
+  if (covering_) covering_->destroy_variants();
   maker.reset();
   for (size_t i = 0; i < kVariants; ++i) {
     known_[i].store(true, std::memory_order_relaxed);

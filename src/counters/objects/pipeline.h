@@ -7,6 +7,10 @@
 // made when it is first bound uncounted; or it is created plain, while a thread of the layer makes
 // the variant that counts. A ray-tracing pipeline that counts is its own variant: the plain handle
 // and that of Variant::Blocks are the same.
+//
+// The pass lets fragment tests come early where the shader allows it. Alpha to coverage forbids it.
+// Where it is not known before a draw is recorded or a library is linked whether that is enabled,
+// the variants are for draws without it, and covering() has those for draws with it.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -71,6 +75,12 @@ struct Pipeline {
   void set_known(Variant which) {
     known_[static_cast<size_t>(which)].store(true, std::memory_order_release);
   }
+  // The pipeline whose variants a draw binds, if alpha to coverage is `enabled` for it. Shares
+  // ownership with `pipeline`. Thread-safe.
+  static std::shared_ptr<Pipeline> for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
+                                                         bool enabled);
+  // The one that the application created; `this` unless this is another one's covering().
+  const Pipeline& original() const { return original_ ? *original_ : *this; }
   // Before the application's handle is destroyed.
   void destroy_variants();
 
@@ -88,9 +98,13 @@ struct Pipeline {
   bool owns_handle = false;
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
-  std::unique_ptr<VariantMaker> maker;  // null: no variant is made any more
-  StatedFacts facts;                    // of graphics pipelines
-  uint32_t ray_stages = 0;              // with those of libraries
+  std::shared_ptr<VariantMaker> maker;  // null: no variant is made any more
+  // Whether the variants are right for draws with alpha to coverage.
+  bool alpha_to_coverage = true;
+  // Whether those draws have the variants of covering() instead.
+  bool has_covering = false;
+  StatedFacts facts;        // of graphics pipelines
+  uint32_t ray_stages = 0;  // with those of libraries
   // Where the counters of its stages are: of a ray-tracing library, with those of its libraries,
   // and of a pipeline that counts in execution sets.
   std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
@@ -100,8 +114,11 @@ struct Pipeline {
 
  private:
   void make(Variant which) const;
+  Pipeline& covering();
 
   mutable std::mutex mutex_;  // held while a variant is made or destroyed
+  std::unique_ptr<Pipeline> covering_;
+  Pipeline* original_ = nullptr;
   mutable std::array<std::atomic<bool>, kVariants> known_{};
 };
 

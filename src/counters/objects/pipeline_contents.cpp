@@ -168,6 +168,16 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
   stated.subsets |= added;
 }
 
+std::optional<bool> alpha_to_coverage_of(const VkGraphicsPipelineCreateInfo& info,
+                                         const StatedFacts& stated) {
+  if (never_rasterizes(info)) return false;
+  const SampleFacts& samples = stated.samples;
+  const bool known = (stated.subsets & kFragmentOutput) != 0;
+  const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (known ? samples.dynamic_alpha : library) return std::nullopt;
+  return samples.covers_by_alpha;
+}
+
 bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
   const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
   if (library || subsets_of(info) != kAllSubsets) return false;
@@ -206,13 +216,6 @@ uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info) {
   const auto* rendering = vk::find_in_chain<VkPipelineRenderingCreateInfo>(
       info.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
   return rendering ? rendering->viewMask : 0;
-}
-
-bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
-  if (subsets_of(info) != kAllSubsets) return true;
-  if (never_rasterizes(info)) return false;
-  if (is_dynamic(info, VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT)) return true;
-  return info.pMultisampleState && info.pMultisampleState->alphaToCoverageEnable == VK_TRUE;
 }
 
 }  // namespace tally::counters

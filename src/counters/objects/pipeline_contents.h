@@ -31,15 +31,11 @@ bool never_rasterizes(const VkGraphicsPipelineCreateInfo& info);
 KeptRenderPass::Use attachments_of(const VkGraphicsPipelineCreateInfo& info,
                                    const KeptRenderPass* render_pass);
 
-// Whether alpha to coverage may be enabled. True if this create info does not tell.
-bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info);
-
 // The same for compute pipelines.
 inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkComputePipelineCreateInfo& info) {
   return {&info.stage, 1};
 }
-inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
 // ... and ray-tracing pipelines.
 inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkRayTracingPipelineCreateInfoKHR& info) {
@@ -57,6 +53,15 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info,
                      std::optional<KeptRenderPass::Use> attachments);
 // Adds the subsets that a library provides.
 void add_library(StatedFacts& stated, const StatedFacts& library);
+
+// Whether alpha to coverage is enabled. Nothing if that is dynamic state, or known only once this
+// library is linked. `stated`: of the pipeline with its libraries.
+std::optional<bool> alpha_to_coverage_of(const VkGraphicsPipelineCreateInfo& info,
+                                         const StatedFacts& stated);
+inline std::optional<bool> alpha_to_coverage_of(const VkComputePipelineCreateInfo&,
+                                                const StatedFacts&) {
+  return false;
+}
 
 // Whether draws may use a packed draw index: a complete pipeline with vertex and fragment stages
 // alone and no attributes with instance rate.

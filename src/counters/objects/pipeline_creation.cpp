@@ -59,7 +59,6 @@ bool has_fragments(const VkGraphicsPipelineCreateInfo& info) {
 
 void note_facts(ObjectState&, const VkComputePipelineCreateInfo&, Pipeline&) {}
 void note_facts(ObjectState& state, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
-  if (!state.needs.queries) return;
   std::optional<KeptRenderPass::Use> attachments;
   if (!uses_render_pass(info) || info.renderPass == VK_NULL_HANDLE) {
     attachments = attachments_of(info, nullptr);
@@ -76,6 +75,21 @@ void note_facts(ObjectState& state, const VkGraphicsPipelineCreateInfo& info, Pi
 }
 
 template <typename Info>
+bool is_library(const Info& info) {
+  return (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+}
+
+// Call once the pipeline has its maker. All draws of an execution set have the same variant.
+template <typename Info>
+void note_alpha_to_coverage(const Info& info, Pipeline& pipeline) {
+  const std::optional<bool> enabled = alpha_to_coverage_of(info, pipeline.facts);
+  const bool fragments = (pipeline.facts.facts.stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
+  const bool drawn_from_sets = !is_library(info) && (pipeline_flags(info) & kIndirectBindable) != 0;
+  pipeline.has_covering = !enabled && fragments && pipeline.maker && !drawn_from_sets;
+  pipeline.alpha_to_coverage = enabled.value_or(!pipeline.has_covering);
+}
+
+template <typename Info>
 bool returns_early(const Info& info) {
   return (pipeline_flags(info) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
 }
@@ -86,6 +100,7 @@ template <typename Info>
 VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                        VariantChoice choice, Pipeline& pipeline) {
   pipeline.maker = keep_source(state, source, choice);
+  note_alpha_to_coverage(source.info, pipeline);
   if (pipeline.maker && !pipeline.instrumented) return VK_SUCCESS;
   const bool counts = can_count(state, source.info, pipeline);
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
@@ -101,11 +116,6 @@ VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantS
 VariantChoice choose_variants(const ObjectState& state, bool instrumented, bool fragments) {
   // Any pipeline may be bound while a query is active.
   return {instrumented || state.needs.query_counters, state.needs.regions && fragments};
-}
-
-template <typename Info>
-bool is_library(const Info& info) {
-  return (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
 }
 
 template <typename Info>
@@ -129,9 +139,8 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   const std::shared_ptr<PipelineLayout>& layout = infos.layout(i);
   const VariantChoice choice = choose_variants(state, infos.wanted(i), has_fragments(info));
   const bool variants = choice.blocks || choice.regions;
-  const bool linkable = is_library(info) && state.needs.regions;
   const bool in_sets = (pipeline_flags(info) & kIndirectBindable) != 0;
-  if (!variants && !linkable && !in_sets && !(layout && layout->covers_reserved())) {
+  if (!variants && !is_library(info) && !in_sets && !(layout && layout->covers_reserved())) {
     return VK_SUCCESS;
   }
   std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, keepable);
@@ -198,6 +207,7 @@ VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
   const VariantSource<Info> source = variant_source(state, info);
   pipeline->maker = keep_source(state, source, choice);
   if (!pipeline->maker) return VK_SUCCESS;
+  note_alpha_to_coverage(info, *pipeline);
   const Variant variant = make_variant(true, choice.regions);
   const VkResult result = create_counting(state, cache, source, variant, pipeline);
   if (pipeline->handle == VK_NULL_HANDLE) return result;

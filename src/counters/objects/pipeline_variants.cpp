@@ -41,14 +41,14 @@ bool may_pack_indices(ObjectState& state, const Info& info, const Pipeline& pipe
 class LibraryVariants {
  public:
   LibraryVariants(const std::vector<std::shared_ptr<Pipeline>>& known_libraries,
-                  vk::ChainCopy& chain, Variant variant, Program& program) {
+                  bool alpha_to_coverage, vk::ChainCopy& chain, Variant variant, Program& program) {
     auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
         VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     if (!info) return;
     libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
     for (size_t i = 0; i < libraries_.size(); ++i) {
-      const Pipeline* known = known_libraries[i].get();
-      if (!known) continue;
+      if (!known_libraries[i]) continue;
+      const auto known = Pipeline::for_alpha_to_coverage(known_libraries[i], alpha_to_coverage);
       const Variant best = known->choose(variant);
       if (best == Variant::Plain) continue;
       libraries_[i] = known->variant(best);
@@ -104,7 +104,7 @@ class VariantBuilder {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
-    libraries_.emplace(source_.libraries, chain_, variant_, *program_);
+    libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_);
     const bool counts =
         !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
     if (!counts && variant_ != Variant::Plain) return false;
@@ -167,7 +167,7 @@ class VariantBuilder {
         variant_ == Variant::Blocks && may_pack_indices(state_, info_, pipeline_);
     StageVariants::Request request{variant_,
                                    layout.addressing(two_slots),
-                                   may_cover_by_alpha(info_),
+                                   pipeline_.alpha_to_coverage,
                                    source_.multiview && counts_regions(variant_),
                                    has_primitive_ids(sources),
                                    tessellation_of(sources),
@@ -367,9 +367,9 @@ VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
 }
 
 template <typename Info>
-std::unique_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
+std::shared_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
                                           VariantChoice choice) {
-  auto kept = std::make_unique<KeptSource<Info>>(state, source, choice);
+  auto kept = std::make_shared<KeptSource<Info>>(state, source, choice);
   return kept->keep() ? std::move(kept) : nullptr;
 }
 
@@ -410,7 +410,7 @@ VkResult create_counting(ObjectState& state, VkPipelineCache cache,
 
 #define TALLY_INSTANTIATE(Info)                                                                \
   template VariantSource<Info> variant_source(ObjectState&, const Info&);                      \
-  template std::unique_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
+  template std::shared_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
                                                      VariantChoice);                           \
   template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
                                  Variant, Pipeline&);                                          \

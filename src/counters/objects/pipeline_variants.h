@@ -48,7 +48,7 @@ struct VariantChoice {
 // A maker with a copy of the source. Null if the layer cannot copy it: the source has a struct that
 // it does not know, a stage whose SPIR-V it does not know, or an object that it cannot keep.
 template <typename Info>
-std::unique_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
+std::shared_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
                                           VariantChoice choice);
 
 // Makes a variant while the pipeline is created. The variant stays null if there is nothing to

@@ -40,6 +40,30 @@ std::shared_ptr<Pipeline> BoundState::find_shader_set(const Bound& bound) {
   return added.pipeline;
 }
 
+bool BoundState::choose_alpha_to_coverage(bool enabled) {
+  Bound& bound = graphics();
+  if (!resolve(bound)) return false;
+  std::shared_ptr<Pipeline> chosen = Pipeline::for_alpha_to_coverage(bound.pipeline, enabled);
+  if (chosen == bound.pipeline) return false;
+  bound.pipeline = std::move(chosen);
+  return true;
+}
+
+// The next draw binds what it needs: the application may bind another pipeline before.
+void BoundState::set_alpha_to_coverage(bool enabled) {
+  bool& current = dynamic_facts().samples.covers_by_alpha;
+  if (current != enabled && has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
+  current = enabled;
+}
+
+void BoundState::begin_transform_feedback() {
+  if (has_counting_features() && choose_alpha_to_coverage(true)) {
+    bind_variant(VK_PIPELINE_BIND_POINT_GRAPHICS, graphics(),
+                 wanted_variant(VK_PIPELINE_BIND_POINT_GRAPHICS, graphics()));
+  }
+  transform_feedback_ = true;
+}
+
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   using Status = RecordingStatus;
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
@@ -84,9 +108,9 @@ void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant v
 
 VkPipeline BoundState::plain_handle(Bound& bound) {
   if (!objects_.has_stand_ins.load(std::memory_order_relaxed)) return bound.handle;
-  const Pipeline* known = resolve(bound);
-  if (!known) return bound.handle;
-  if (known->has(Variant::Plain)) return known->variant(Variant::Plain);
+  if (!resolve(bound)) return bound.handle;
+  const Pipeline& known = bound.pipeline->original();
+  if (known.has(Variant::Plain)) return known.variant(Variant::Plain);
   // The counting variant must not run without a record pointer.
   status_.note(VK_ERROR_OUT_OF_DEVICE_MEMORY);
   return bound.handle;
@@ -103,6 +127,11 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
     bound->handle = pipeline;
   }
   bind_variant(point, *bound, wanted_variant(point, *bound));
+  // The application may set dynamic state before the draw.
+  if (point == VK_PIPELINE_BIND_POINT_GRAPHICS && bound->variant != Variant::Plain &&
+      dynamic_facts_.samples.covers_by_alpha && bound->pipeline->original().has_covering) {
+    status_.set(RecordingStatus::kDirtyPipelines);
+  }
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();
 }
 
@@ -129,10 +158,7 @@ void BoundState::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stage
     if (index < kShaderStages) shaders_[index] = shaders ? shaders[i] : VK_NULL_HANDLE;
   }
   invalidate_pointer();
-  using Status = RecordingStatus;
-  if (status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders)) {
-    status_.set(Status::kDirtyPipelines);
-  }
+  if (has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
   next_.CmdBindShadersEXT(commands_, count, stages, shaders);
 }
 
@@ -163,8 +189,12 @@ void BoundState::bind_wanted() {
     Bound& bound = bound_[i];
     const VkPipelineBindPoint point = vk::kBindPoints[i];
     if (bound.empty() || !can_bind(point)) continue;
+    const bool changed = point == VK_PIPELINE_BIND_POINT_GRAPHICS &&
+                         choose_alpha_to_coverage(dynamic_facts_.samples.covers_by_alpha);
     const Variant wanted = wanted_variant(point, bound);
-    if (wanted != bound.variant) bind_variant(point, bound, wanted);
+    if (wanted != bound.variant || (changed && wanted != Variant::Plain)) {
+      bind_variant(point, bound, wanted);
+    }
   }
   update_dirty_pointer();
 }
@@ -272,10 +302,7 @@ void BoundState::set_descriptors(DescriptorKind kind) {
   (uses_heaps_ ? constants_ : push_data_).clear();
   invalidate_pointer();
   // A pipeline whose pointer would have invalidated the other kind may count now.
-  using Status = RecordingStatus;
-  if (status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders)) {
-    status_.set(Status::kDirtyPipelines);
-  }
+  if (has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
 }
 
 void BoundState::push_data(const VkPushDataInfoEXT& info) {

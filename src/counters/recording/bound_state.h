@@ -92,7 +92,9 @@ class BoundState {
     if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) return false;
     return point != VK_PIPELINE_BIND_POINT_GRAPHICS || !transform_feedback_;
   }
-  void set_transform_feedback(bool active) { transform_feedback_ = active; }
+  // The variants of a pipeline with dynamic alpha to coverage stay those for draws with it.
+  void begin_transform_feedback();
+  void end_transform_feedback() { transform_feedback_ = false; }
   // The application bound something that has no variants, or nothing is bound.
   void invalidate_pipelines();
   void invalidate_pipeline(VkPipelineBindPoint point);
@@ -136,6 +138,8 @@ class BoundState {
     graphics().facts.reset();
     return dynamic_facts_;
   }
+  // The state of a pipeline where it is dynamic.
+  void set_alpha_to_coverage(bool enabled);
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
   const DrawFacts& draw_facts() {
     Bound& bound = graphics();
@@ -150,6 +154,12 @@ class BoundState {
  private:
   Pipeline* look_up(Bound& bound);
   const DrawFacts& state_facts(Bound& bound);
+  bool has_counting_features() const {
+    using Status = RecordingStatus;
+    return status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders);
+  }
+  // Returns whether draws now bind the variants of another pipeline.
+  bool choose_alpha_to_coverage(bool enabled);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);

@@ -1,4 +1,5 @@
-// Dynamic state that primitive assembly and the counting of samples depend on.
+// Dynamic state that primitive assembly, the counting of samples and the choice of variants depend
+// on.
 #include <type_traits>
 
 #include "counters/layer/entry_points.h"
@@ -66,6 +67,13 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_indices_3(VkCommandBuffer commands,
   next_of(commands).CmdBindIndexBuffer3KHR(commands, info);
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_set_alpha_to_coverage(VkCommandBuffer commands, VkBool32 enabled) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->bound().set_alpha_to_coverage(enabled == VK_TRUE);
+  }
+  next_of(commands).CmdSetAlphaToCoverageEnableEXT(commands, enabled);
+}
+
 VKAPI_ATTR void VKAPI_CALL hook_set_restart_index(VkCommandBuffer commands, uint32_t index) {
   if (CommandBuffer* state = find_command_buffer(commands)) {
     state->bound().set_restart_index(index);
@@ -89,8 +97,6 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   using Samples = SampleFacts;
   constexpr auto* kSetSamples =
       hook_set<&Samples::samples, &Table::CmdSetRasterizationSamplesEXT, VkSampleCountFlagBits>;
-  constexpr auto* kSetAlpha =
-      hook_set<&Samples::covers_by_alpha, &Table::CmdSetAlphaToCoverageEnableEXT, VkBool32>;
   constexpr auto* kSetDepthTest =
       hook_set<&Samples::depth_test, &Table::CmdSetDepthTestEnable, VkBool32>;
   constexpr auto* kSetCompare =
@@ -102,11 +108,12 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kQueries));
   };
+  hooks.push_back(
+      vk::hook("vkCmdSetAlphaToCoverageEnableEXT", hook_set_alpha_to_coverage, kInstrumentation));
   add("vkCmdBindIndexBuffer", hook_bind_indices);
   add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer3KHR", hook_bind_indices_3);
-  add("vkCmdSetAlphaToCoverageEnableEXT", kSetAlpha);
   add("vkCmdSetDepthBoundsTestEnable", kSetBounds);
   add("vkCmdSetDepthBoundsTestEnableEXT", kSetBounds);
   add("vkCmdSetDepthCompareOp", kSetCompare);

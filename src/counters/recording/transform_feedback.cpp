@@ -29,7 +29,7 @@ void TransformFeedback::begin(const Counters& counters) {
   const QueryState* queries = state_.device.queries.get();
   if (queries && queries->counts_feedback.load(std::memory_order_relaxed)) count(counters);
   if (state_.status.has(RecordingStatus::kDirtyPipelines)) state_.bound.bind_wanted();
-  state_.bound.set_transform_feedback(true);
+  state_.bound.begin_transform_feedback();
 }
 
 void TransformFeedback::count(const Counters& counters) {
@@ -93,7 +93,7 @@ void TransformFeedback::copy_addressed_counters(const Counters& counters,
 }
 
 void TransformFeedback::end() {
-  state_.bound.set_transform_feedback(false);
+  state_.bound.end_transform_feedback();
   if (state_.queries) {
     state_.queries->end_feedback();
     queries_.update_flags();
