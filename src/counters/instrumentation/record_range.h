@@ -49,7 +49,7 @@ class RecordRange {
     }
   };
   struct Block {
-    std::array<Run, 32> runs;
+    std::array<Run, 16> runs;  // small enough for the cache that malloc has for each thread
     std::atomic<Block*> next = nullptr;
   };
 

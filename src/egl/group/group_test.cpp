@@ -1,8 +1,12 @@
 #include "egl/group/group.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <future>
+#include <string>
 #include <thread>
 
 #include "egl/gl/api_counts.h"
@@ -10,6 +14,7 @@
 #include "egl/group/api_group.h"
 #include "egl/group/frame_group.h"
 #include "egl/group/gpu_group.h"
+#include "egl/group/process_file.h"
 #include "egl/group/process_group.h"
 
 namespace tally::egl {
@@ -58,6 +63,30 @@ TEST(Groups, the_process_has_a_thread_and_memory) {
   end.set_value();
   first.join();
   second.join();
+}
+
+TEST(ProcessFiles, stay_open_until_the_application_closes_them_or_forks) {
+  ProcessFile file("/proc/self/stat");
+  std::array<char, 1024> memory{};
+  const auto process = [&] {
+    const std::string_view text = file.read(memory);
+    return std::string(text.substr(0, text.find(' ')));
+  };
+  const std::string own = std::to_string(getpid());
+  const int expected = ::dup(STDERR_FILENO);  // the next free number
+  ::close(expected);
+  EXPECT_EQ(process(), own);
+  EXPECT_EQ(process(), own);
+  ::close(expected);
+  EXPECT_EQ(::open("/dev/zero", O_RDONLY | O_CLOEXEC), expected) << "the file did not stay open";
+  EXPECT_EQ(process(), own) << "opened again";
+  EXPECT_EQ(::lseek(expected, 0, SEEK_CUR), 0) << "a file of the application stays open";
+  ::close(expected);
+  const pid_t child = ::fork();
+  if (child == 0) _exit(process() == std::to_string(getpid()) ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "a child process reads its own";
 }
 
 TEST(Groups, the_gpu_group_lists_the_kinds_that_a_context_has) {

@@ -1,6 +1,5 @@
 #include "egl/group/process_group.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -53,32 +52,11 @@ uint64_t number_in(std::string_view fields, size_t index) {
   return number;
 }
 
-struct Usage {
-  uint64_t threads = 0;
-  uint64_t resident_bytes = 0;
-};
-
-// Reads one small file, because the profile does it in each frame.
-Usage current_usage() {
-  std::array<char, 1024> text{};
-  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  const ssize_t size = ::read(file, text.data(), text.size() - 1);
-  ::close(file);
-  const std::string_view line(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  // The second field is the program's name in parentheses.
-  const size_t name_end = line.rfind(')');
-  if (name_end == std::string_view::npos) return {};
-  const std::string_view fields = line.substr(name_end);
-  constexpr size_t kSecond = 2, kThreads = 20, kResidentPages = 24;  // proc(5)
-  return {number_in(fields, kThreads - kSecond), number_in(fields, kResidentPages - kSecond) *
-                                                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE))};
-}
-
 }  // namespace
 
 // In the order of read().
-ProcessGroup::ProcessGroup() : Group("Process and device") {
+ProcessGroup::ProcessGroup()
+    : Group("Process and device"), page_bytes_(static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))) {
   counters_ = {
       counter_info(Number::CpuTime),       counter_info(Number::CpuKernelTime),
       counter_info(Number::PageFaults),    counter_info(Number::ContextSwitches),
@@ -103,18 +81,30 @@ void ProcessGroup::discover() {
   }
 }
 
+uint64_t ProcessGroup::resident_bytes() {
+  std::array<char, 256> text{};
+  constexpr size_t kResidentPages = 1;  // proc_pid_statm(5)
+  return number_in(memory_.read(text), kResidentPages) * page_bytes_;
+}
+
+// Each thread is a directory.
+uint64_t ProcessGroup::thread_count() {
+  constexpr nlink_t kOther = 2;
+  const nlink_t links = threads_.links();
+  return links > kOther ? links - kOther : 0;
+}
+
 std::vector<uint64_t> ProcessGroup::read() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const Usage now = current_usage();
   const uint64_t user = nanoseconds(usage.ru_utime), system = nanoseconds(usage.ru_stime);
   std::vector<uint64_t> values = {
       user + system,
       system,
       static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt),
       static_cast<uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw),
-      now.resident_bytes,
-      now.threads,
+      resident_bytes(),
+      thread_count(),
   };
   if (added_.empty()) return values;
   DrmUsage drm = read_drm_usage("/proc/self");

@@ -4,6 +4,7 @@
 
 #include "egl/group/drm_usage.h"
 #include "egl/group/group.h"
+#include "egl/group/process_file.h"
 
 namespace tally::egl {
 
@@ -19,6 +20,13 @@ class ProcessGroup final : public Group {
 
  private:
   enum class Added : uint8_t { Engine, Region };
+
+  uint64_t resident_bytes();
+  uint64_t thread_count();
+
+  ProcessFile memory_{"/proc/self/statm"};
+  ProcessFile threads_{"/proc/self/task"};
+  const uint64_t page_bytes_;
   std::vector<std::pair<Added, std::string>> added_;  // the counters after the fixed ones
 };
 
