@@ -201,8 +201,8 @@ TEST_F(CaptureFile, a_column_of_the_wrong_size_is_an_error) {
   EXPECT_THAT(batches.error().message, HasSubstr("a column of its table 'command_batch'"));
 }
 
-TEST_F(CaptureFile, the_golden_file_of_version_5_is_read) {
-  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v5.sqlite");
+TEST_F(CaptureFile, the_golden_file_of_version_6_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v6.sqlite");
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   EXPECT_THAT(reader->capture()->command_line, ElementsAre("app", "--fast"));
   EXPECT_EQ(collect(*reader, &Reader::for_each_batch).size(), 2u);
@@ -246,8 +246,8 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file. Views hold
 // nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_5_is_that_of_the_golden_file) {
-  EXPECT_EQ(kCaptureVersion, 5);
+TEST_F(CaptureFile, the_schema_of_version_6_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 6);
   write_test_capture(path_);
   const auto schema = [](const std::string& path) {
     const Result<Reader> reader = Reader::open(path);
@@ -258,7 +258,7 @@ TEST_F(CaptureFile, the_schema_of_version_5_is_that_of_the_golden_file) {
     while (rows && rows->step()) statements.push_back(rows->text(0));
     return statements;
   };
-  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v5.sqlite");
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v6.sqlite");
   EXPECT_FALSE(golden.empty());
   EXPECT_EQ(schema(path_), golden);
 }
@@ -475,13 +475,72 @@ TEST_F(CaptureFile, an_older_capture_is_replaced) {
 TEST_F(CaptureFile, rows_that_are_added_together_are_all_in_the_file) {
   Result<Writer> writer = Writer::create(path_, test_capture_row());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
-  std::vector<FrameValueRow> rows;
-  for (uint32_t i = 0; i < 95; ++i) rows.push_back({.frame = 1, .counter = i, .value = 1000 + i});
+  std::vector<BlockCountRow> rows;
+  for (uint32_t i = 0; i < 95; ++i) {
+    rows.push_back({.batch = 1, .block = i, .executions = {{1000 + i}}});
+  }
   writer->add_all(rows);
   ASSERT_TRUE(writer->finish(1, 0).ok());
-  const auto read = collect(*Reader::open(path_), &Reader::for_each_frame_value);
-  ASSERT_EQ(read.size(), rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(read[i].value, rows[i].value);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  Result<Statement> read =
+      reader->query("SELECT block, executions FROM batch_count ORDER BY block");
+  ASSERT_TRUE(read.ok());
+  for (uint32_t i = 0; i < 95; ++i) {
+    ASSERT_TRUE(read->step()) << i;
+    EXPECT_EQ(read->integer(0), i);
+    EXPECT_EQ(read->text(1), std::to_string(1000 + i));
+  }
+  EXPECT_FALSE(read->step());
+}
+
+TEST_F(CaptureFile, values_of_a_frame_are_those_that_it_measured) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  const std::vector<FrameValue> values = {{1, 3, 0},  {1, 4, 17}, {1, 6, UINT64_MAX},
+                                          {1, 40, 1}, {2, 3, 8},  {2, 90, 0}};
+  const std::span all(values);
+  writer->add_frame_values(all.first(4));
+  writer->add_frame_values(all.subspan(4));
+  ASSERT_TRUE(writer->finish(1, 0).ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  const auto read = collect(*reader, &Reader::for_each_frame_value);
+  Result<Statement> rows =
+      reader->query("SELECT frame, counter, value FROM frame_value ORDER BY frame, counter");
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  ASSERT_EQ(read.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(read[i].frame, values[i].frame);
+    EXPECT_EQ(read[i].counter, values[i].counter);
+    EXPECT_EQ(read[i].value, std::min<uint64_t>(values[i].value, INT64_MAX));
+    ASSERT_TRUE(rows->step());
+    EXPECT_EQ(rows->integer(0), read[i].frame);
+    EXPECT_EQ(rows->integer(1), read[i].counter);
+    EXPECT_EQ(static_cast<uint64_t>(rows->integer(2)), read[i].value);
+  }
+  EXPECT_FALSE(rows->step());
+}
+
+TEST_F(CaptureFile, damaged_values_of_a_frame_are_an_error) {
+  for (const char* damaged : {"", "7", "[1", "[1,]", "[]", "[1,x]", "{}"}) {
+    {
+      Result<Writer> writer = Writer::create(path_, test_capture_row());
+      ASSERT_TRUE(writer.ok());
+      writer->add_frame_values({{{1, 3, 5}}});
+      ASSERT_TRUE(writer->finish(1, 0).ok());
+    }
+    Result<Database> database = Database::open(path_, Database::Mode::Create);
+    ASSERT_TRUE(
+        database->execute(fmt::format("UPDATE frame_values SET value = '{}'", damaged).c_str())
+            .ok());
+    ASSERT_TRUE(database->close().ok());
+    const Result<Reader> reader = Reader::open(path_);
+    ASSERT_TRUE(reader.ok());
+    const Status status = reader->for_each_frame_value([](const FrameValue&) { return true; });
+    ASSERT_FALSE(status.ok()) << damaged;
+    EXPECT_THAT(status.error().message, HasSubstr("a column of its table 'frame_values'"));
+  }
 }
 
 TEST_F(CaptureFile, a_place_that_cannot_be_written_is_an_error) {

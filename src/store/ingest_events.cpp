@@ -197,14 +197,17 @@ Status Ingest::on(stream::CommandBatch& batch) {
 Status Ingest::on(stream::BatchValues& values) {
   if (batch_ == 0) return Error{"values without their commands"};
   const Device& device = devices_.at(submission_device_);
+  std::vector<BlockCountRow> rows;
+  rows.reserve(values.counts.size());
   for (stream::BlockCounts& counts : values.counts) {
     if (!counts.executions.fits(batch_size_)) return Error{"counts that do not fit their commands"};
-    writer_.add(BlockCountRow{.batch = batch_,
-                              .sub = counts.sub,
-                              .stage = counts.stage,
-                              .block = counts.block,
-                              .executions = std::move(counts.executions)});
+    rows.push_back({.batch = batch_,
+                    .sub = counts.sub,
+                    .stage = counts.stage,
+                    .block = counts.block,
+                    .executions = std::move(counts.executions)});
   }
+  writer_.add_all(rows);
   for (stream::BlockOthers& others : values.others) {
     if (!others.values.fits(batch_size_)) return Error{"values that do not fit their commands"};
     if (others.metric >= device.metrics.size()) return unknown("metric", others.metric);
@@ -239,14 +242,15 @@ Status Ingest::on(stream::BlockCosts& costs) {
 Status Ingest::on(stream::FrameValues& values) {
   const RowId* frame = find(frames_, {values.device, values.frame});
   if (!frame) return unknown("frame", static_cast<Id>(values.frame));
-  std::vector<FrameValueRow> rows;
-  rows.reserve(values.values.size());
+  std::vector<FrameValue> found;
+  found.reserve(values.values.size());
   for (const stream::FrameValue& value : values.values) {
     const Counter* counter = find(counters_, value.counter);
     if (!counter || counter->device != values.device) return unknown("counter", value.counter);
-    rows.push_back({.frame = *frame, .counter = counter->row, .value = value.value});
+    found.push_back({.frame = *frame, .counter = counter->row, .value = value.value});
   }
-  writer_.add_all(rows);
+  std::ranges::sort(found, {}, &FrameValue::counter);
+  writer_.add_frame_values(found);
   return {};
 }
 

@@ -353,11 +353,20 @@ class Copy {
   }
 
   Status frame_values() {
-    return capture_.for_each_frame_value([&](FrameValueRow row) {
-      row.frame = frame_.of(row.frame), row.counter = counter_.of(row.counter);
-      writer_.add(row);
+    std::vector<FrameValue> of_frame;
+    const auto add = [&] {
+      std::ranges::sort(of_frame, {}, &FrameValue::counter);
+      writer_.add_frame_values(of_frame);
+      of_frame.clear();
+    };
+    const Status visited = capture_.for_each_frame_value([&](const FrameValue& old) {
+      const FrameValue value{frame_.of(old.frame), counter_.of(old.counter), old.value};
+      if (!of_frame.empty() && of_frame.back().frame != value.frame) add();
+      of_frame.push_back(value);
       return true;
     });
+    add();
+    return visited;
   }
 
   Status regions() {

@@ -136,9 +136,17 @@ Result<std::vector<MessageRow>> Reader::messages() const {
   return all_rows<MessageRow>(database_, "ORDER BY id");
 }
 
-Status Reader::for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const {
-  return each_row<FrameValueRow>(select<FrameValueRow>(database_, "ORDER BY frame, counter"),
-                                 visit);
+Status Reader::for_each_frame_value(const std::function<bool(const FrameValue&)>& visit) const {
+  const auto visit_row = [&](const FrameValuesRow& row) {
+    auto counter = static_cast<uint64_t>(row.first_counter);
+    for (const int64_t value : row.values.values) {
+      const FrameValue one{row.frame, static_cast<RowId>(counter++), static_cast<uint64_t>(value)};
+      if (value != Column::kNull && !visit(one)) return false;
+    }
+    return true;
+  };
+  return each_row<FrameValuesRow>(
+      select<FrameValuesRow>(database_, "ORDER BY frame, first_counter"), visit_row);
 }
 
 Status Reader::for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const {

@@ -67,7 +67,7 @@ class Reader {
 
   // Large tables are visited row by row in the order of their keys; the visitor returns false to
   // stop.
-  Status for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const;
+  Status for_each_frame_value(const std::function<bool(const FrameValue&)>& visit) const;
   Status for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const;
   Status for_each_execution(const std::function<bool(const ExecutionRow&)>& visit) const;
   Status for_each_pass(const std::function<bool(const PassRow&)>& visit) const;

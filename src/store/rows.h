@@ -17,7 +17,7 @@ namespace tally::store {
 using AllRows =
     RowList<CaptureRow, ProcessRow, DeviceRow, QueueRow, MetricRow, DeviceMetricRow, ModuleRow,
             ShaderRow, PipelineRow, PipelineShaderRow, ObjectRow, LabelRow, FunctionRow, FrameRow,
-            FrameCounterRow, FrameValueRow, SubmissionRow, ExecutionRow, PassRow, RegionCounterRow,
+            FrameCounterRow, FrameValuesRow, SubmissionRow, ExecutionRow, PassRow, RegionCounterRow,
             PassRegionsRow, RegionValuesRow, PassPictureRow, CommandBatchRow, BlockCostRow,
             BlockCountRow, BlockOtherRow, MessageRow>;
 

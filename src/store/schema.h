@@ -13,9 +13,9 @@ namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 5;  // PRAGMA user_version
+inline constexpr int32_t kCaptureVersion = 6;  // PRAGMA user_version
 // The oldest version that the reader accepts.
-inline constexpr int32_t kOldestCaptureVersion = 5;
+inline constexpr int32_t kOldestCaptureVersion = 6;
 
 // The tables that a capture must have, in the order in which they are created.
 const std::vector<TableText>& schema_tables();

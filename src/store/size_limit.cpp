@@ -43,7 +43,7 @@ uint64_t row_bytes(const stream::BatchValues& values) {
   return bytes;
 }
 uint64_t row_bytes(const stream::BlockCosts& costs) { return costs.costs.size() * 32; }
-uint64_t row_bytes(const stream::FrameValues& values) { return values.values.size() * 64; }
+uint64_t row_bytes(const stream::FrameValues& values) { return values.values.size() * 20 + 64; }
 uint64_t row_bytes(const stream::PassRegions& regions) {
   const uint64_t columns = regions.width / std::max(regions.region_width, 1u) + 2;
   const uint64_t rows = regions.height / std::max(regions.region_height, 1u) + 2;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -37,6 +38,10 @@ std::string positions_to_json(const Column& positions) {
   return to_json(are_consecutive(positions.values) ? Column{{positions.at(0)}} : positions);
 }
 
+std::string list_to_json(const Column& list) {
+  return list.values.size() == 1 ? fmt::format("[{}]", to_json(list)) : to_json(list);
+}
+
 std::string parameters_to_json(const Parameters& parameters) {
   std::string json = "{";
   for (const CommandBatchRow::Parameter& parameter : parameters) {
@@ -61,6 +66,11 @@ bool read_positions(std::string_view json, size_t commands, Column& positions) {
     positions.values.push_back(first + static_cast<int64_t>(i));
   }
   return true;
+}
+
+bool read_list(std::string_view json, Column& list) {
+  if (!json.starts_with('[')) return false;
+  return read_column(json, 1 + static_cast<size_t>(std::ranges::count(json, ',')), list);
 }
 
 // {"name":column,...}, exactly as parameters_to_json() writes it.

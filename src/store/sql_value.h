@@ -46,10 +46,13 @@ std::vector<std::string> strings_from_json(std::string_view json);
 // A single number where the positions are consecutive.
 std::string positions_to_json(const Column& positions);
 std::string parameters_to_json(const Parameters& parameters);
+// An array of any length.
+std::string list_to_json(const Column& list);
 // These return false where the text is malformed or has not a value for each command.
 bool read_column(std::string_view json, size_t commands, Column& column);
 bool read_positions(std::string_view json, size_t commands, Column& positions);
 bool read_parameters(std::string_view json, size_t commands, Parameters& parameters);
+bool read_list(std::string_view json, Column& list);
 
 template <typename Value>
 void bind_value(Statement& statement, const Value& value, Encoding encoding) {
@@ -62,7 +65,9 @@ void bind_value(Statement& statement, const Value& value, Encoding encoding) {
   } else if constexpr (std::is_same_v<Value, Parameters>) {
     statement.bind(parameters_to_json(value));
   } else if constexpr (std::is_same_v<Value, Column>) {
-    statement.bind(encoding == Encoding::Positions ? positions_to_json(value) : to_json(value));
+    statement.bind(encoding == Encoding::Positions ? positions_to_json(value)
+                   : encoding == Encoding::List    ? list_to_json(value)
+                                                   : to_json(value));
   } else if constexpr (std::is_same_v<Value, uint64_t>) {
     statement.bind(encoding == Encoding::Bits ? static_cast<int64_t>(value) : stored(value));
   } else if constexpr (std::is_integral_v<Value>) {
@@ -77,6 +82,7 @@ template <typename Value>
 bool read_value(const Statement& row, int at, size_t commands, Encoding encoding, Value& value) {
   if constexpr (std::is_same_v<Value, Column>) {
     return encoding == Encoding::Positions ? read_positions(row.view(at), commands, value)
+           : encoding == Encoding::List    ? read_list(row.view(at), value)
                                            : read_column(row.view(at), commands, value);
   } else if constexpr (std::is_same_v<Value, Parameters>) {
     return read_parameters(row.view(at), commands, value);

@@ -18,6 +18,7 @@ enum class Encoding {
   Value,      // numbers above 2^63 - 1 are stored as 2^63 - 1
   Bits,       // all 64 bits of an unsigned number, as a signed one
   Positions,  // a Column of ascending numbers; where they are consecutive, the first one alone
+  List,       // a Column that does not depend on a batch; always an array
 };
 
 // `Pointer` points to a member of the row, or to a const member function: such a column is computed

@@ -136,7 +136,7 @@ TestCapture write_test_rows(Writer& writer) {
                                                  .name = "CPU time in swaps",
                                                  .unit = "us",
                                                  .denominator = 1000});
-  writer.add(FrameValueRow{.frame = ids.frame, .counter = ids.frame_counter, .value = 1500});
+  writer.add_frame_values({{{.frame = ids.frame, .counter = ids.frame_counter, .value = 1500}}});
   writer.add(MessageRow{
       .process = ids.process, .time_ns = 2500, .severity = Severity::Warning, .text = "careful"});
   writer.end_frame(ids.frame, 3000, FrameEnd::Present);

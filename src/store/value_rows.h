@@ -33,21 +33,32 @@ struct FrameCounterOf {
 };
 using FrameCounterRow = FrameCounterOf<RowId>;
 
-struct FrameValueRow {
+// A counter's value in a frame, also if it is zero. A frame without it did not measure the counter.
+struct FrameValue {
   RowId frame = 0;
   RowId counter = 0;
   uint64_t value = 0;
+};
+
+// The values of counters whose ids follow each other.
+struct FrameValuesRow {
+  RowId frame = 0;
+  RowId first_counter = 0;
+  Column values;
 
   static constexpr auto table() {
-    using Row = FrameValueRow;
+    using Row = FrameValuesRow;
     return store::table(
-               Section::Values, "frame_value",
-               "a counter's value in a frame, also if it is zero; a frame without the row did not "
-               "measure the counter",
+               Section::Values, "frame_values",
+               "values of counters in a frame; a frame without a counter's value did not measure "
+               "it",
                column("frame", &Row::frame).references("frame"),
-               column("counter", &Row::counter).references("frame_counter"),
-               column("value", &Row::value))
-        .constrained("PRIMARY KEY (frame, counter)")
+               column("first_counter", &Row::first_counter).references("frame_counter"),
+               column("value", &Row::values,
+                      "a JSON array: of `first_counter` and the counters whose ids follow; null "
+                      "where there is no value")
+                   .encoded(Encoding::List))
+        .constrained("PRIMARY KEY (frame, first_counter)")
         .without_rowid()
         .on_conflict(Conflict::Replace);
   }

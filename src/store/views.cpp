@@ -19,6 +19,10 @@ FROM pass
 LEFT JOIN object AS render_pass ON render_pass.id = pass.render_pass
 LEFT JOIN object AS framebuffer ON framebuffer.id = pass.framebuffer
 LEFT JOIN label ON label.id = pass.label)sql"},
+    {"frame_value", R"sql(
+SELECT v.frame AS frame, v.first_counter + j.key AS counter, j.value AS value
+FROM frame_values AS v JOIN json_each(v.value) AS j
+WHERE j.value IS NOT NULL)sql"},
     // The commands of a batch, each with the JSON path of its values in a column of many.
     {"batch_command", R"sql(
 WITH RECURSIVE element (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM element WHERE i < 1023)

@@ -164,7 +164,29 @@ std::conditional_t<kHasId<Row>, RowId, void> Writer::add(const Row& row) {
   }
 }
 
-void Writer::add_all(std::span<const FrameValueRow> rows) { state_->insert_all(rows); }
+void Writer::add_all(std::span<const BlockCountRow> rows) { state_->insert_all(rows); }
+
+// A row for each value would take several times as long, and most of the file.
+void Writer::add_frame_values(std::span<const FrameValue> values) {
+  constexpr size_t kMaxGap = 8;  // counters without a value
+  FrameValuesRow row;
+  const auto insert = [&] {
+    if (!row.values.values.empty()) state_->insert(row);
+  };
+  for (const FrameValue& one : values) {
+    const auto place =
+        static_cast<uint64_t>(one.counter) - static_cast<uint64_t>(row.first_counter);
+    const size_t size = row.values.values.size();
+    if (size == 0 || place < size || place - size > kMaxGap) {
+      insert();
+      row = {one.frame, one.counter, {{stored(one.value)}}};
+      continue;
+    }
+    row.values.values.resize(place, Column::kNull);
+    row.values.values.push_back(stored(one.value));
+  }
+  insert();
+}
 
 template RowId Writer::add(const ProcessRow&);
 template RowId Writer::add(const DeviceRow&);
@@ -179,7 +201,7 @@ template RowId Writer::add(const LabelRow&);
 template RowId Writer::add(const FunctionRow&);
 template RowId Writer::add(const FrameRow&);
 template RowId Writer::add(const FrameCounterRow&);
-template void Writer::add(const FrameValueRow&);
+template void Writer::add(const FrameValuesRow&);
 template RowId Writer::add(const SubmissionRow&);
 template RowId Writer::add(const ExecutionRow&);
 template RowId Writer::add(const PassRow&);
@@ -239,7 +261,7 @@ void Writer::keep_last_frames(uint64_t count) {
       "device ORDER BY number DESC) AS place FROM frame) WHERE place > ?)",
       static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)));
   for (const auto& [table, key, owner] :
-       {std::array{"frame_value", "frame", "frame"}, std::array{"submission", "frame", "frame"},
+       {std::array{"frame_values", "frame", "frame"}, std::array{"submission", "frame", "frame"},
         std::array{"execution", "submission", "submission"},
         std::array{"pass", "execution", "execution"},
         std::array{"command_batch", "execution", "execution"},

@@ -29,7 +29,9 @@ class Writer {
   // without an id replaces the row with the same key, but the first BlockCostRow stays.
   template <typename Row>
   std::conditional_t<kHasId<Row>, RowId, void> add(const Row& row);
-  void add_all(std::span<const FrameValueRow> rows);
+  void add_all(std::span<const BlockCountRow> rows);
+  // All values of a frame, once, in the order of their counters.
+  void add_frame_values(std::span<const FrameValue> values);
 
   // What becomes known late.
   void set_module_name(RowId module, const std::string& name);

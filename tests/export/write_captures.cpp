@@ -142,8 +142,8 @@ void write_gl_capture(const std::string& path) {
   for (int64_t number = 0; number < 2; ++number) {
     const RowId frame =
         writer.add(store::FrameRow{.device = device, .number = number, .begin_ns = 100 * number});
-    writer.add(store::FrameValueRow{
-        .frame = frame, .counter = draws, .value = static_cast<uint64_t>(7 + number)});
+    writer.add_frame_values(
+        {{{.frame = frame, .counter = draws, .value = static_cast<uint64_t>(7 + number)}}});
     writer.end_frame(frame, 100 * number + 90, store::FrameEnd::Present);
   }
   writer.end_process(process, 9'000, store::Ending::Closed, 0);

@@ -84,7 +84,7 @@ class Loader {
     measured_.kinds.push_back(kind_for(row, std::move(id)));
   }
 
-  void add_value(const store::FrameValueRow& value) {
+  void add_value(const store::FrameValue& value) {
     const uint32_t frame = model_.frame_index.find(value.frame);
     const auto kind = kind_of_.find(value.counter);
     if (frame == kNone || kind == kind_of_.end() || !model_.frame_selected(frame)) return;
