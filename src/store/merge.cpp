@@ -359,7 +359,7 @@ class Copy {
       writer_.add_frame_values(of_frame);
       of_frame.clear();
     };
-    const Status visited = capture_.for_each_frame_value([&](const FrameValue& old) {
+    Status visited = capture_.for_each_frame_value([&](const FrameValue& old) {
       const FrameValue value{frame_.of(old.frame), counter_.of(old.counter), old.value};
       if (!of_frame.empty() && of_frame.back().frame != value.frame) add();
       of_frame.push_back(value);
