@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -31,9 +32,12 @@ constexpr int kBacklog = 64;
 constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr int kPollMilliseconds = 100;
-// After a read, small packets gather in the sockets for this long: waking for each one takes longer
-// than reading it. A read of at least kLargeRead is followed by the next one at once.
-constexpr int kGatherMilliseconds = 5;
+// After a read, small packets gather in the sockets: waking for each one, and inserting its few
+// rows with cold caches, takes longer than reading it. They gather for this long, or until one of
+// the sockets holds kLargeRead, which is looked up in shorter steps. A read of at least kLargeRead
+// is followed by the next one at once.
+constexpr int kGatherMilliseconds = 50;
+constexpr int kGatherStepMilliseconds = 5;
 constexpr size_t kLargeRead = size_t{32} << 10;
 constexpr auto kCommitEvery = std::chrono::milliseconds(300);
 
@@ -163,6 +167,7 @@ class Collector::Loop {
     [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
   }
   void run();
+  void gather() const;
   bool done();
   void accept_one();
   bool read_some(Connection& connection);
@@ -201,10 +206,7 @@ class Collector::Loop {
 void Collector::Loop::run() {
   std::vector<pollfd> polled;
   while (!done()) {
-    if (std::exchange(gathers_, false)) {
-      pollfd wake{wake_.get(), POLLIN, 0};
-      ::poll(&wake, 1, kGatherMilliseconds);
-    }
+    if (std::exchange(gathers_, false)) gather();
     polled.assign({{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
     for (const Connection& connection : connections_) {
       polled.push_back({connection.socket.get(), POLLIN, 0});
@@ -224,6 +226,18 @@ void Collector::Loop::run() {
     }
     if (polled[1].revents) accept_one();
     connected_ = connections_.size();
+  }
+}
+
+void Collector::Loop::gather() const {
+  pollfd wake{wake_.get(), POLLIN, 0};
+  for (int waited = 0; waited < kGatherMilliseconds; waited += kGatherStepMilliseconds) {
+    if (::poll(&wake, 1, kGatherStepMilliseconds) != 0) return;
+    for (const Connection& connection : connections_) {
+      int bytes = 0;
+      if (::ioctl(connection.socket.get(), FIONREAD, &bytes) != 0) return;
+      if (static_cast<size_t>(bytes) >= kLargeRead) return;
+    }
   }
 }
 

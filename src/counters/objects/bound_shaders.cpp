@@ -17,9 +17,9 @@ constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
                                       .dynamic_bounds = true,
                                       .dynamic_stencil = true};
 
-std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state, ShaderSet::Shaders shaders) {
-  auto set = std::make_shared<const ShaderSet>(std::move(shaders));
-  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+std::unique_ptr<Pipeline> make_pipeline(const ObjectState& state,
+                                        std::shared_ptr<const ShaderSet> set) {
+  auto pipeline = std::make_unique<Pipeline>(state.device.handle, state.device.next);
   pipeline->instrumented = set->instrumented();
   pipeline->layout = set->layout();
   pipeline->facts.facts = kDynamicFacts;
@@ -28,6 +28,9 @@ std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state, ShaderSet::Sha
   for (const Variant variant : {Variant::Blocks, Variant::Both}) {
     if (!set->has(variant)) continue;
     pipeline->programs[static_cast<size_t>(variant)] = set->make_program(variant);
+  }
+  if (auto covering = set->covering()) {
+    pipeline->set_covering(make_pipeline(state, std::move(covering)));
   }
   pipeline->shaders = std::move(set);
   return pipeline;
@@ -44,7 +47,8 @@ std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bo
     any = any || shaders[i];
   }
   if (!any) return nullptr;
-  return state.shader_sets.add(bound, make_pipeline(state, std::move(shaders)));
+  return state.shader_sets.add(
+      bound, make_pipeline(state, std::make_shared<const ShaderSet>(std::move(shaders))));
 }
 
 }  // namespace tally::counters

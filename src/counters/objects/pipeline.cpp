@@ -46,6 +46,12 @@ Pipeline& Pipeline::covering() {
   return *covering_;
 }
 
+void Pipeline::set_covering(std::unique_ptr<Pipeline> covering) {
+  covering->original_ = this;
+  covering_ = std::move(covering);
+  has_covering = true;
+}
+
 std::shared_ptr<Pipeline> Pipeline::for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
                                                           bool enabled) {
   Pipeline* original = pipeline->original_ ? pipeline->original_ : pipeline.get();

@@ -79,6 +79,8 @@ struct Pipeline {
   // ownership with `pipeline`. Thread-safe.
   static std::shared_ptr<Pipeline> for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
                                                          bool enabled);
+  // Of shader objects, whose variants exist from the start. Call before the pipeline is shared.
+  void set_covering(std::unique_ptr<Pipeline> covering);
   // The one that the application created; `this` unless this is another one's covering().
   const Pipeline& original() const { return original_ ? *original_ : *this; }
   // Before the application's handle is destroyed.

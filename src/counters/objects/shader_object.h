@@ -61,6 +61,7 @@ struct ShaderObject {
       const VkShaderEXT handle = std::exchange(variants[i], VK_NULL_HANDLE);
       if (handle != VK_NULL_HANDLE) next.DestroyShaderEXT(device, handle, nullptr);
     }
+    if (covering) covering->destroy_variants();
   }
 
   VkDevice device;
@@ -74,6 +75,9 @@ struct ShaderObject {
   std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
   std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin
   std::shared_ptr<PipelineLayout> layout;
+  // Has the variants for draws with alpha to coverage, before which no fragment test may be early.
+  // Null where those of this object are right for all draws.
+  std::shared_ptr<ShaderObject> covering;
 };
 
 // The origins of binaries that vkGetShaderBinaryDataEXT returned, by their contents. Thread-safe.

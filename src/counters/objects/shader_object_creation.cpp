@@ -115,7 +115,8 @@ class PlainShaders {
   std::deque<Layout> layouts_;
 };
 
-// One shader, or all shaders that are linked: the variants of each.
+// One shader, or all shaders that are linked: the variants of each. `alpha_to_coverage`: for draws
+// that may enable it.
 class ShaderGroup {
  public:
   struct Member {
@@ -123,8 +124,8 @@ class ShaderGroup {
     std::shared_ptr<ShaderObject> shader;
   };
 
-  ShaderGroup(ObjectState& state, std::vector<Member> members)
-      : state_(state), members_(std::move(members)) {}
+  ShaderGroup(ObjectState& state, std::vector<Member> members, bool alpha_to_coverage)
+      : state_(state), members_(std::move(members)), alpha_to_coverage_(alpha_to_coverage) {}
 
   void create_variants() {
     const bool blocks =
@@ -138,6 +139,8 @@ class ShaderGroup {
     if (regions) create(Variant::Regions);
     if (blocks && regions) create(Variant::Both);
   }
+  // Whether a variant has fragment tests before its shader.
+  bool tests_early() const { return tests_early_; }
 
  private:
   template <typename Condition>
@@ -200,8 +203,7 @@ class ShaderGroup {
     StageVariants::Request request;
     request.variant = variant;
     request.addressing = *addressing;
-    request.alpha_to_coverage =
-        true;  // it is dynamic state; there are no views with shader objects
+    request.alpha_to_coverage = alpha_to_coverage_;
     request.primitive_ids = has_primitive_ids(stages_);
     request.tessellation = tessellation_of(stages_);
     const auto options = StageVariants::make_options(state_.instrumenter, stages_[i], request,
@@ -224,7 +226,10 @@ class ShaderGroup {
 
   void create(Variant variant) {
     std::vector<Counted> counted;
-    for (size_t i = 0; i < members_.size(); ++i) counted.push_back(count(i, variant));
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const auto& code = counted.emplace_back(count(i, variant)).code;
+      tests_early_ = tests_early_ || (code && code->info->tests_early);
+    }
     if (std::ranges::none_of(counted, [](const Counted& one) { return one.code != nullptr; })) {
       return;
     }
@@ -299,9 +304,30 @@ class ShaderGroup {
 
   ObjectState& state_;
   std::vector<Member> members_;
+  const bool alpha_to_coverage_;
+  bool tests_early_ = false;
   std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
   std::vector<Stage> stages_;
 };
+
+// Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
+void create_variants(ObjectState& state, std::vector<ShaderGroup::Member> members) {
+  const bool in_sets = std::ranges::any_of(
+      members, [](const ShaderGroup::Member& member) { return may_be_in_sets(*member.info); });
+  ShaderGroup group(state, members, in_sets);
+  group.create_variants();
+  if (in_sets || !group.tests_early()) return;
+  for (ShaderGroup::Member& member : members) {
+    ShaderObject& shader = *member.shader;
+    member.shader = shader.covering =
+        std::make_shared<ShaderObject>(shader.device, shader.next, shader.stage);
+    shader.covering->variant(Variant::Plain) = shader.variant(Variant::Plain);
+    shader.covering->instrumented = shader.instrumented;
+    shader.covering->origin = shader.origin;
+    shader.covering->layout = shader.layout;
+  }
+  ShaderGroup(state, std::move(members), true).create_variants();
+}
 
 void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
            const PlainShaders& plain, std::span<const VkShaderEXT> handles) {
@@ -323,11 +349,11 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
     if (is_linked(originals[i])) {
       linked.push_back(member);
     } else {
-      ShaderGroup(state, {member}).create_variants();
+      create_variants(state, {member});
     }
     state.shaders.insert(handles[i], std::move(shader));
   }
-  if (!linked.empty() && linked_complete) ShaderGroup(state, std::move(linked)).create_variants();
+  if (!linked.empty() && linked_complete) create_variants(state, std::move(linked));
 }
 
 }  // namespace

@@ -28,6 +28,14 @@ void ShaderSet::bind(VkCommandBuffer commands, const DeviceTable& next, Variant 
   if (count != 0) next.CmdBindShadersEXT(commands, count, stages.data(), handles.data());
 }
 
+std::shared_ptr<const ShaderSet> ShaderSet::covering() const {
+  Shaders shaders = shaders_;
+  for (auto& shader : shaders) {
+    if (shader && shader->covering) shader = shader->covering;
+  }
+  return shaders == shaders_ ? nullptr : std::make_shared<const ShaderSet>(std::move(shaders));
+}
+
 bool ShaderSet::instrumented() const {
   return std::ranges::any_of(shaders_,
                              [](const auto& shader) { return shader && shader->instrumented; });

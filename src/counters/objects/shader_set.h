@@ -34,6 +34,8 @@ class ShaderSet {
   bool has(Variant which) const;
   // Binds this variant of every shader.
   void bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const;
+  // The shaders whose variants are for draws with alpha to coverage; null if these are.
+  std::shared_ptr<const ShaderSet> covering() const;
   bool instrumented() const;
   VkShaderStageFlags stages() const;
   // Null if no shader has a layout.

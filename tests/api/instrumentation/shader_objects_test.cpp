@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "alpha.frag.h"
 #include "branchy.frag.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
 #include "patch.vert.h"
 #include "support/instrumentation.h"
 #include "support/render_target.h"
@@ -97,6 +100,113 @@ TEST_F(ShaderObjectRules, secondary_command_buffers_count) {
   });
   EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 0).invocations(), 3u);
 }
+
+// White triangles whose alpha rises from left to right, and orange ones behind them, whose alpha is
+// 1.
+class ShaderObjectsWithAlpha : public ShaderObjectRules,
+                               public testing::WithParamInterface<VkShaderCreateFlagsEXT> {
+ protected:
+  struct Draw {
+    const ShaderObjects* shaders;
+    float depth;
+    bool alpha_to_coverage;
+  };
+  struct Result {
+    std::vector<uint32_t> picture;
+    uint64_t invocations = 0;  // of the white fragment shader
+  };
+
+  void SetUp() override {
+    ShaderObjectRules::SetUp();
+    if (!context_) return;
+    target_ = std::make_unique<RenderTarget>(
+        *context_,
+        RenderTargetInfo{.depth_format = VK_FORMAT_D32_SFLOAT, .samples = VK_SAMPLE_COUNT_4_BIT});
+    white_ = make(alpha_frag, kInstrumentShader);
+    orange_ = make(orange_frag, 0);
+  }
+  std::unique_ptr<ShaderObjects> make(std::span<const uint32_t> fragment,
+                                      VkShaderCreateFlagsEXT flags) const {
+    return std::make_unique<ShaderObjects>(
+        *context_, std::vector<ShaderObjectInfo>{
+                       {{kVertex, full_screen_vert}, kFragment, flags | GetParam(), {}, 0, {}},
+                       {{kFragment, fragment}, 0, flags | GetParam(), {}, 0, {}}});
+  }
+
+  void record(VkCommandBuffer commands, const std::vector<Draw>& draws) const {
+    const VkSampleMask mask = ~0u;
+    set_draw_state(*context_, commands);
+    vkCmdSetDepthTestEnable(commands, VK_TRUE);
+    vkCmdSetDepthWriteEnable(commands, VK_TRUE);
+    vkCmdSetDepthCompareOp(commands, VK_COMPARE_OP_LESS);
+    set<PFN_vkCmdSetRasterizationSamplesEXT>("vkCmdSetRasterizationSamplesEXT", commands,
+                                             VK_SAMPLE_COUNT_4_BIT);
+    set<PFN_vkCmdSetSampleMaskEXT>("vkCmdSetSampleMaskEXT", commands, VK_SAMPLE_COUNT_4_BIT, &mask);
+    unbind_graphics_shaders(*context_, commands);
+    for (const Draw& draw : draws) {
+      const VkViewport viewport{0, 0, 64, 64, draw.depth, draw.depth};
+      vkCmdSetViewportWithCount(commands, 1, &viewport);
+      draw.shaders->bind(commands);
+      set<PFN_vkCmdSetAlphaToCoverageEnableEXT>("vkCmdSetAlphaToCoverageEnableEXT", commands,
+                                                static_cast<VkBool32>(draw.alpha_to_coverage));
+      vkCmdDraw(commands, 3, 1, 0, 0);
+    }
+  }
+  Result run(const std::vector<Draw>& draws) const {
+    const auto draw_all = [&](const Instrumentation* instrumentation) {
+      context_->run([&](VkCommandBuffer commands) {
+        if (instrumentation) instrumentation->begin(commands);
+        target_->begin(commands);
+        record(commands, draws);
+        target_->end(commands);
+        if (instrumentation) instrumentation->end(commands);
+        full_barrier(commands);
+      });
+      return target_->read();
+    };
+    Result result{.picture = draw_all(nullptr)};
+    const Instrumentation instrumentation(*context_);
+    EXPECT_EQ(draw_all(&instrumentation), result.picture);
+    result.invocations = Counts(instrumentation, kFragment, alpha_frag).invocations();
+    return result;
+  }
+
+  std::unique_ptr<ShaderObjects> white_, orange_;
+
+ private:
+  template <typename Function, typename... Arguments>
+  void set(const char* name, Arguments... arguments) const {
+    context_->function<Function>(name)(arguments...);
+  }
+};
+
+TEST_P(ShaderObjectsWithAlpha, test_after_the_shader_where_a_draw_enables_alpha_to_coverage) {
+  const uint64_t triangle = run({{white_.get(), 0.5f, false}}).invocations;
+  EXPECT_GE(triangle, 64 * 64u);
+  for (const bool enabled : {true, false, true}) {
+    const Result result = run({{white_.get(), 0.4f, enabled}, {orange_.get(), 0.9f, false}});
+    EXPECT_EQ(result.invocations, triangle);
+    const bool shows_orange = std::ranges::any_of(
+        result.picture, [](uint32_t texel) { return (texel & 0xffffffu) != 0xffffffu; });
+    EXPECT_EQ(shows_orange, enabled);
+  }
+}
+
+TEST_P(ShaderObjectsWithAlpha, do_not_run_for_hidden_fragments_of_other_draws) {
+  const uint64_t triangle = run({{white_.get(), 0.5f, false}}).invocations;
+  const Result result = run({{white_.get(), 0.8f, true},
+                             {white_.get(), 0.2f, false},
+                             {white_.get(), 0.4f, false},
+                             {white_.get(), 0.6f, false}});
+  EXPECT_EQ(result.invocations, 2 * triangle);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ShaderObjectsWithAlpha,
+                         testing::Values(VkShaderCreateFlagsEXT{0},
+                                         VK_SHADER_CREATE_LINK_STAGE_BIT_EXT),
+                         [](const auto& parameter) {
+                           return parameter.param == 0 ? "separate" : "linked";
+                         });
 
 // Draws need a pointer for each stage. A dispatch finds its pointer in a descriptor.
 TEST_F(ShaderObjectRules, push_constants_that_leave_no_room_are_named) {
