@@ -92,7 +92,8 @@ class BoundState {
     if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) return false;
     return point != VK_PIPELINE_BIND_POINT_GRAPHICS || !transform_feedback_;
   }
-  // The variants of a pipeline with dynamic alpha to coverage stay those for draws with it.
+  // Until the end, a pipeline with dynamic alpha to coverage has the variants for draws that enable
+  // it.
   void begin_transform_feedback();
   void end_transform_feedback() { transform_feedback_ = false; }
   // The application bound something that has no variants, or nothing is bound.
