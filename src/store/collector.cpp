@@ -33,9 +33,9 @@ constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr int kPollMilliseconds = 100;
 // After a read, small packets gather in the sockets: waking for each one, and inserting its few
-// rows with cold caches, takes longer than reading it. They gather for this long, or until one of
-// the sockets holds kLargeRead, which is looked up in shorter steps. A read of at least kLargeRead
-// is followed by the next one at once.
+// rows with cold caches, takes longer than reading it. They gather for this long, or until a
+// socket holds kLargeRead, which is checked at each step. A read of at least kLargeRead is followed
+// by the next one at once.
 constexpr int kGatherMilliseconds = 50;
 constexpr int kGatherStepMilliseconds = 5;
 constexpr size_t kLargeRead = size_t{32} << 10;

@@ -1,5 +1,7 @@
 #include "support/pipeline.h"
 
+#include <tally/vulkan_newer.h>
+
 namespace tally::test {
 namespace {
 
@@ -191,6 +193,21 @@ Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineIn
   create.subpass = info.subpass;
   VkPipeline handle = VK_NULL_HANDLE;
   check(vkCreateGraphicsPipelines(context.device(), info.cache, 1, &create, nullptr, &handle));
+  return {context.device(), handle};
+}
+
+Pipeline link_graphics_pipeline(const Context& context, VkPipelineLayout layout,
+                                std::span<const VkPipeline> libraries, uint64_t flags) {
+  const VkPipelineCreateFlags2CreateInfoKHR flags2 = {
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+  const VkPipelineLibraryCreateInfoKHR library = {
+      VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR, &flags2,
+      static_cast<uint32_t>(libraries.size()), libraries.data()};
+  VkGraphicsPipelineCreateInfo create = {VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &library};
+  create.layout = layout;
+  create.basePipelineIndex = -1;
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateGraphicsPipelines(context.device(), VK_NULL_HANDLE, 1, &create, nullptr, &handle));
   return {context.device(), handle};
 }
 

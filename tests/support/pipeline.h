@@ -85,4 +85,8 @@ struct GraphicsPipelineInfo {
 };
 Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineInfo& info);
 
+// A pipeline that is linked from libraries alone. `flags`: VkPipelineCreateFlagBits2.
+Pipeline link_graphics_pipeline(const Context& context, VkPipelineLayout layout,
+                                std::span<const VkPipeline> libraries, uint64_t flags);
+
 }  // namespace tally::test

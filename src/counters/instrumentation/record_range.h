@@ -49,7 +49,7 @@ class RecordRange {
     }
   };
   struct Block {
-    std::array<Run, 16> runs;  // small enough for the cache that malloc has for each thread
+    std::array<Run, 16> runs;  // small enough for malloc's per-thread cache
     std::atomic<Block*> next = nullptr;
   };
 

@@ -23,8 +23,8 @@ struct DrawFacts {
   bool dynamic_restart = false;
 };
 
-// The values of dynamic state in a command buffer. Before its first draw the application sets what
-// its pipeline has as dynamic state.
+// The values of dynamic state in a command buffer. The application sets what a pipeline has as
+// dynamic state before it draws.
 struct DynamicDrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;

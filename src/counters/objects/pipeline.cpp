@@ -36,8 +36,6 @@ Pipeline& Pipeline::covering() {
     covering_->original_ = this;
     covering_->instrumented = instrumented;
     covering_->handle = handle;
-    covering_->keepable = keepable;
-    covering_->library = library;
     covering_->maker = maker;
     covering_->facts = facts;
     covering_->layout = layout;

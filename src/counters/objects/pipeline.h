@@ -8,9 +8,9 @@
 // the variant that counts. A ray-tracing pipeline that counts is its own variant: the plain handle
 // and that of Variant::Blocks are the same.
 //
-// The pass lets fragment tests come early where the shader allows it. Alpha to coverage forbids it.
-// Where it is not known before a draw is recorded or a library is linked whether that is enabled,
-// the variants are for draws without it, and covering() has those for draws with it.
+// The pass lets fragment tests come early where the shader allows it, but not with alpha to
+// coverage. Where only a draw, or the link of a library, tells whether that is enabled, the
+// variants are for draws without it, and covering() has those for draws with it.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

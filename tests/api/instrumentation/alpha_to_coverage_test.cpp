@@ -35,14 +35,14 @@ class AlphaToCoverage : public CountersTest {
     std::vector<uint32_t> picture;
   };
 
-  bool prepare() {
+  void SetUp() override {
     dynamic_.pNext = &libraries_;
     libraries_.pNext = &feedback_;
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &dynamic_};
     vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
     if (!dynamic_.extendedDynamicState3AlphaToCoverageEnable ||
         !libraries_.graphicsPipelineLibrary || !feedback_.transformFeedback) {
-      return false;
+      GTEST_SKIP() << "no dynamic alpha to coverage, pipeline libraries or feedback";
     }
     dynamic_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT,
                 &libraries_};
@@ -68,7 +68,6 @@ class AlphaToCoverage : public CountersTest {
                   draw(commands, 0.5f);
                 }).invocations;
     EXPECT_GE(triangle_, 64 * 64u);
-    return true;
   }
 
   GraphicsPipelineInfo state(std::span<const uint32_t> fragment) const {
@@ -108,16 +107,7 @@ class AlphaToCoverage : public CountersTest {
       }
       handles.push_back(parts_.emplace_back(make_graphics_pipeline(context(), info)));
     }
-    const VkPipelineLibraryCreateInfoKHR libraries{
-        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR, &kInstrument,
-        static_cast<uint32_t>(handles.size()), handles.data()};
-    VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &libraries};
-    info.layout = layout_;
-    info.basePipelineIndex = -1;
-    VkPipeline handle = VK_NULL_HANDLE;
-    check(
-        vkCreateGraphicsPipelines(context().device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
-    return {context().device(), handle};
+    return link_graphics_pipeline(context(), layout_, handles, kFlag);
   }
 
   static void bind(VkCommandBuffer commands, VkPipeline pipeline) {
@@ -203,10 +193,7 @@ class AlphaToCoverage : public CountersTest {
   uint64_t triangle_ = 0;  // invocations of one that is not hidden
 };
 
-constexpr const char* kSkip = "no dynamic alpha to coverage, pipeline libraries or feedback";
-
 TEST_F(AlphaToCoverage, may_be_set_before_or_after_the_pipeline_is_bound) {
-  if (!prepare()) GTEST_SKIP() << kSkip;
   const Pipeline pipeline = make_graphics_pipeline(context(), dynamic_state());
   for (const bool enabled : {true, false, true}) {
     const auto set = [&](VkCommandBuffer commands) { enable(commands, enabled); };
@@ -222,7 +209,6 @@ TEST_F(AlphaToCoverage, may_be_set_before_or_after_the_pipeline_is_bound) {
 }
 
 TEST_F(AlphaToCoverage, may_change_between_draws) {
-  if (!prepare()) GTEST_SKIP() << kSkip;
   const Pipeline pipeline = make_graphics_pipeline(context(), dynamic_state());
   const auto scene = [&](bool last) {
     return measure([&](VkCommandBuffer commands) {
@@ -250,7 +236,6 @@ TEST_F(AlphaToCoverage, may_change_between_draws) {
 }
 
 TEST_F(AlphaToCoverage, hidden_fragments_do_not_run_while_it_is_disabled) {
-  if (!prepare()) GTEST_SKIP() << kSkip;
   const Pipeline dynamic = make_graphics_pipeline(context(), dynamic_state());
   const auto disable = [&](VkCommandBuffer commands) { enable(commands, false); };
   EXPECT_EQ(count_hidden_invocations(dynamic, disable), 0u);
@@ -260,7 +245,6 @@ TEST_F(AlphaToCoverage, hidden_fragments_do_not_run_while_it_is_disabled) {
 }
 
 TEST_F(AlphaToCoverage, is_known_when_a_library_is_linked) {
-  if (!prepare()) GTEST_SKIP() << kSkip;
   for (const bool enabled : {true, false}) {
     GraphicsPipelineInfo info = state(alpha_frag);
     info.alpha_to_coverage = enabled;
@@ -273,7 +257,6 @@ TEST_F(AlphaToCoverage, is_known_when_a_library_is_linked) {
 }
 
 TEST_F(AlphaToCoverage, may_change_during_transform_feedback) {
-  if (!prepare()) GTEST_SKIP() << kSkip;
   GraphicsPipelineInfo info = dynamic_state();
   info.stages[0].code = feedback_vert;
   const Pipeline pipeline = make_graphics_pipeline(context(), info);

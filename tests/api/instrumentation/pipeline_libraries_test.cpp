@@ -116,18 +116,7 @@ class Libraries : public CountersTest {
   }
 
   Pipeline link(const std::vector<VkPipeline>& libraries, uint64_t flags) {
-    const VkPipelineCreateFlags2CreateInfoKHR flags2{
-        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
-    const VkPipelineLibraryCreateInfoKHR library{VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
-                                                 &flags2, static_cast<uint32_t>(libraries.size()),
-                                                 libraries.data()};
-    VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &library};
-    info.layout = layout_;
-    info.basePipelineIndex = -1;
-    VkPipeline handle = VK_NULL_HANDLE;
-    check(
-        vkCreateGraphicsPipelines(context().device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
-    return {context().device(), handle};
+    return link_graphics_pipeline(context(), layout_, libraries, flags);
   }
 
   // Vertex and fragment invocations of one draw with a pipeline linked from four parts.
