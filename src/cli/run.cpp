@@ -181,9 +181,8 @@ class Run {
 
  private:
   std::string request_frames(uint64_t frames) const {
-    if (collector_->progress().connected == 0)
+    if (collector_->request_frames(frames) == 0)
       return std::string(kRefusal) + "the application uses neither Vulkan nor GL yet";
-    collector_->request_frames(frames);
     return frames == 1 ? "captures the next frame" : fmt::format("captures {} frames", frames);
   }
 

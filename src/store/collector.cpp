@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -129,19 +130,19 @@ class Collector::Loop {
   const std::string& path() const { return path_; }
 
   Progress progress() const {
-    return {processes_.load(), connected_.load(), frames_.load(),
-            commands_.load(),  bytes_.load(),     frames_dropped_.load()};
+    return {processes_.load(), connected(),   frames_.load(),
+            commands_.load(),  bytes_.load(), frames_dropped_.load()};
   }
   void stop_capturing() {
     stopped_ = true;
     signal();
   }
   uint64_t request_frames(uint64_t frames) {
-    const uint64_t connected = connected_.load();
-    if (connected == 0) return 0;
+    const uint64_t processes = connected();
+    if (processes == 0) return 0;
     requested_ += frames;
     signal();
-    return connected;
+    return processes;
   }
 
   void begin_ending(std::chrono::milliseconds grace) {
@@ -169,7 +170,9 @@ class Collector::Loop {
   void run();
   void gather() const;
   bool done();
-  void accept_one();
+  bool waits_to_be_accepted() const;
+  uint64_t connected() const;
+  bool accept_one();
   bool read_some(Connection& connection);
   void report_dropped(const Connection& connection, int64_t now);
   void drop(Connection& connection, const Status& status);
@@ -252,16 +255,32 @@ bool Collector::Loop::done() {
       ::shutdown(connection.socket.get(), SHUT_RD);
     }
   }
-  pollfd pending{listener_.get(), POLLIN, 0};
-  return connections_.empty() && (cut_off_ || ::poll(&pending, 1, 0) == 0);
+  return connections_.empty() && (cut_off_ || !waits_to_be_accepted());
 }
 
-void Collector::Loop::accept_one() {
+bool Collector::Loop::waits_to_be_accepted() const {
+  pollfd pending{listener_.get(), POLLIN, 0};
+  return ::poll(&pending, 1, 0) != 0;
+}
+
+// Any thread. Never 0 once a process has connected: accept_one() raises connected_ before it
+// accepts.
+uint64_t Collector::Loop::connected() const {
+  const uint64_t waiting = waits_to_be_accepted() ? 1 : 0;
+  return std::max(waiting, connected_.load());
+}
+
+// False: none waits.
+bool Collector::Loop::accept_one() {
+  connected_ = connections_.size() + 1;
   UniqueFd accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!accepted || !same_user(accepted.get()) || connections_.size() >= kMaxConnections) return;
-  if (cut_off_) return;
-  connections_.emplace_back(std::move(accepted), writer_, limit_);
-  ++processes_;
+  const bool waited = static_cast<bool>(accepted);
+  if (waited && same_user(accepted.get()) && connections_.size() < kMaxConnections && !cut_off_) {
+    connections_.emplace_back(std::move(accepted), writer_, limit_);
+    ++processes_;
+  }
+  connected_ = connections_.size();
+  return waited;
 }
 
 // False: the connection has ended.
@@ -317,6 +336,9 @@ void Collector::Loop::report_dropped(const Connection& connection, int64_t now) 
 
 void Collector::Loop::give_orders() {
   const uint64_t frames = requested_.exchange(0);
+  // The request is also for the processes that had connected when it was made.
+  while (frames != 0 && accept_one()) {
+  }
   uint64_t dropped = frames_dropped_before_;
   for (Connection& connection : connections_) {
     connection.requested += frames;

@@ -400,6 +400,19 @@ TEST_F(CollectorTest, progress_counts_what_has_come) {
   EXPECT_GT(progress.bytes, 0u);
 }
 
+// The thread of the receiver may not have run between.
+TEST_F(CollectorTest, a_process_is_connected_before_it_is_accepted) {
+  for (int i = 0; i < 10; ++i) {
+    auto client = connect();
+    ASSERT_NE(collector_->progress().connected, 0u) << i;
+    ASSERT_NE(collector_->request_frames(3), 0u) << i;
+    while (client->ledger().orders().frames == 0) std::this_thread::yield();
+    EXPECT_EQ(client->ledger().orders().frames, 3u) << i;
+    client.reset();
+    while (collector_->progress().connected != 0) std::this_thread::yield();
+  }
+}
+
 // A socket that accepts, and reads only where it is told to.
 class DeafReceiver {
  public:
