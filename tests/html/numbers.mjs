@@ -71,11 +71,13 @@ export async function visitViews(browser, file, wanted, how = {}) {
   }
 }
 
-// A canvas of the view has more than one colour.
+// A canvas of the view has more than one colour. A copy is read: Chromium prints a warning about a canvas that is read twice.
 async function painted(page) {
   await page.waitForFunction(() => [...document.querySelectorAll('main canvas')].some((canvas) => {
     if (!canvas.width || !canvas.height) return false;
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), words = new Uint32Array(data.buffer);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height), words = new Uint32Array(data.buffer);
     return words.some((word) => word !== words[0]);
   }));
 }
