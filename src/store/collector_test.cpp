@@ -312,7 +312,8 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       stream::FrameCounter{.id = 1, .device = 99},
       FrameCounter{.id = 1, .device = 1, .denominator = 0},
       FrameValues{1, 99, {}},
-      FrameValues{1, 0, {{99, 1}}}};
+      FrameValues{1, 0, {{99, 1}}},
+      FrameValues{1, 0, {{9, 1}}}};
   for (const AnyMessage& message : wrong) {
     auto client = connect();
     Bytes bytes = small_capture(0);
@@ -322,6 +323,17 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
   finish();
   EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"),
             static_cast<int64_t>(wrong.size()));
+}
+
+TEST_F(CollectorTest, a_counter_twice_in_the_values_of_a_frame_is_refused) {
+  auto client = connect();
+  Bytes bytes = small_capture(0);
+  append_message(bytes, Frame{1, 1, 20});
+  append_message(bytes, FrameValues{1, 1, {{9, 1}, {9, 2}}});
+  ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  client.reset();
+  finish();
+  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("a counter twice in a frame's values"));
 }
 
 // What goes together is complete and in order.

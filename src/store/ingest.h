@@ -62,6 +62,10 @@ class Ingest {
     RowId row = 0;
     Id device = 0;
   };
+  struct KnownFrame {
+    RowId row = 0;
+    bool has_values = false;
+  };
   struct Execution {
     RowId row = 0;
     std::optional<uint32_t> parent;
@@ -125,7 +129,7 @@ class Ingest {
   Ids modules_;
   Ids objects_;
   Ids labels_;
-  std::map<std::pair<Id, int64_t>, RowId> frames_;  // the latest ones
+  std::map<std::pair<Id, int64_t>, KnownFrame> frames_;  // the latest ones
   uint64_t frame_count_ = 0;
   uint64_t frames_dropped_ = 0;
   bool dropped_ = false;

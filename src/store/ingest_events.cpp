@@ -1,6 +1,7 @@
 // Ingest: frames, submissions and what they contain.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "store/ingest.h"
 #include "store/ingest_lookup.h"
@@ -20,12 +21,12 @@ Status Ingest::on(stream::Frame& frame) {
   ++definitions_;
   const Device* device = find(devices_, frame.device);
   if (!device) return unknown("device", frame.device);
-  const auto [at, fresh] = frames_.try_emplace({frame.device, frame.number}, 0);
+  const auto [at, fresh] = frames_.try_emplace({frame.device, frame.number});
   if (!fresh) return Error{"the same frame twice"};
   ++frame_count_;
   if (frames_.size() > kMaxKnownFrames)
     frames_.erase(frames_.lower_bound({frame.device, INT64_MIN}));
-  at->second = writer_.add(
+  at->second.row = writer_.add(
       FrameRow{.device = device->row, .number = frame.number, .begin_ns = frame.begin_ns});
   return {};
 }
@@ -41,8 +42,8 @@ Status Ingest::drop(stream::AnyMessage& message) {
     if (find(frames_, {missing->device, missing->frame})) return on(*missing);
   } else if (auto* submission = std::get_if<stream::Submission>(&message)) {
     const Queue* queue = find(queues_, submission->queue);
-    const RowId* row = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;
-    submission_frame_ = row ? *row : 0;
+    const KnownFrame* frame = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;
+    submission_frame_ = frame ? frame->row : 0;
   } else if (auto* batch = std::get_if<stream::CommandBatch>(&message);
              batch && submission_frame_ != 0) {
     writer_.add_missing(submission_frame_, batch->size);
@@ -53,17 +54,18 @@ Status Ingest::drop(stream::AnyMessage& message) {
 }
 
 Status Ingest::on(stream::FrameEnded& frame) {
-  const RowId* row = find(frames_, {frame.device, frame.number});
-  if (!row) return unknown("frame", static_cast<Id>(frame.number));
-  writer_.end_frame(*row, frame.end_ns, frame.by_present ? FrameEnd::Present : FrameEnd::Submit);
+  const KnownFrame* known = find(frames_, {frame.device, frame.number});
+  if (!known) return unknown("frame", static_cast<Id>(frame.number));
+  writer_.end_frame(known->row, frame.end_ns,
+                    frame.by_present ? FrameEnd::Present : FrameEnd::Submit);
   return {};
 }
 
 Status Ingest::on(stream::Missing& missing) {
-  const RowId* row = find(frames_, {missing.device, missing.frame});
-  if (!row) return unknown("frame", static_cast<Id>(missing.frame));
+  const KnownFrame* frame = find(frames_, {missing.device, missing.frame});
+  if (!frame) return unknown("frame", static_cast<Id>(missing.frame));
   if (missing.commands < 0) return Error{"a negative number of missing commands"};
-  writer_.add_missing(*row, missing.commands);
+  writer_.add_missing(frame->row, missing.commands);
   missing_ += static_cast<uint64_t>(missing.commands);
   return {};
 }
@@ -71,16 +73,16 @@ Status Ingest::on(stream::Missing& missing) {
 Status Ingest::on(stream::Submission& submission) {
   const Queue* queue = find(queues_, submission.queue);
   if (!queue) return unknown("queue", submission.queue);
-  const RowId* frame = find(frames_, {queue->device, submission.frame});
+  const KnownFrame* frame = find(frames_, {queue->device, submission.frame});
   if (!frame) return unknown("frame", static_cast<Id>(submission.frame));
-  SubmissionRow row{.frame = *frame,
+  SubmissionRow row{.frame = frame->row,
                     .queue = queue->row,
                     .number = submission.number,
                     .time_ns = submission.time_ns};
   if (Status found = resolve(labels_, submission.label, "label", row.label); !found) return found;
   if (Status ended = regions_.end(); !ended) return ended;
   submission_ = writer_.add(row);
-  submission_frame_ = *frame;
+  submission_frame_ = frame->row;
   submission_device_ = queue->device;
   executions_.clear();
   batch_ = 0;
@@ -240,16 +242,19 @@ Status Ingest::on(stream::BlockCosts& costs) {
 }
 
 Status Ingest::on(stream::FrameValues& values) {
-  const RowId* frame = find(frames_, {values.device, values.frame});
-  if (!frame) return unknown("frame", static_cast<Id>(values.frame));
+  const auto frame = frames_.find({values.device, values.frame});
+  if (frame == frames_.end()) return unknown("frame", static_cast<Id>(values.frame));
   std::vector<FrameValue> found;
   found.reserve(values.values.size());
   for (const stream::FrameValue& value : values.values) {
     const Counter* counter = find(counters_, value.counter);
     if (!counter || counter->device != values.device) return unknown("counter", value.counter);
-    found.push_back({.frame = *frame, .counter = counter->row, .value = value.value});
+    found.push_back({.frame = frame->second.row, .counter = counter->row, .value = value.value});
   }
+  if (std::exchange(frame->second.has_values, true)) return Error{"a frame's values twice"};
   std::ranges::sort(found, {}, &FrameValue::counter);
+  if (std::ranges::adjacent_find(found, {}, &FrameValue::counter) != found.end())
+    return Error{"a counter twice in a frame's values"};
   writer_.add_frame_values(found);
   return {};
 }
