@@ -4,7 +4,9 @@
 // VK_ARM_shader_instrumentation, under `tally run`, and with shaders that count by hand: with
 // knowledge that no layer has, and with only what a layer knows.
 //
-//   pipeline_cost [--pipelines N] [--rounds N] [--unused]
+//   pipeline_cost [--pipelines N] [--rounds N] [--unused] [--shader-objects]
+//
+// With --shader-objects, each program is two shader objects (VK_EXT_shader_object) instead.
 //
 // The measured program is this program itself: each measurement is a process of its own, so that
 // nothing is left of the one before. scripts/with-driver chooses the driver.
@@ -19,6 +21,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 
 #include "harness/child.h"
@@ -33,6 +36,7 @@
 #include "support/memory.h"
 #include "support/pipeline.h"
 #include "support/render_target.h"
+#include "support/shader_objects.h"
 #include "tiny_draws.vert.h"
 #include "tiny_draws_as_layer.vert.h"
 #include "tiny_draws_by_hand.vert.h"
@@ -51,6 +55,7 @@ struct Options {
   bool by_hand = false;
   bool as_layer = false;
   bool unused = false;
+  bool shader_objects = false;
   std::string result;  // of the measured program
 
   bool counts() const { return by_hand || as_layer; }
@@ -80,7 +85,7 @@ double resident_bytes() {
 }
 
 // Enables every feature of the layer that needs variants of pipelines.
-test::ContextOptions context_options(const Options& options) {
+test::ContextOptions layer_options(const Options& options) {
   if (options.flagged) return test::with_instrumentation();
   test::ContextOptions context;
   if (!options.enabled) return context;
@@ -96,6 +101,17 @@ test::ContextOptions context_options(const Options& options) {
   context.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
                                VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
                                VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME};
+  return context;
+}
+
+test::ContextOptions context_options(const Options& options) {
+  test::ContextOptions context = layer_options(options);
+  if (!options.shader_objects) return context;
+  static VkPhysicalDeviceShaderObjectFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
+  feature.pNext = const_cast<void*>(context.device_next);
+  context.device_next = &feature;
+  context.device_extensions.push_back(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
   return context;
 }
 
@@ -130,7 +146,11 @@ class Programs {
     for (uint32_t i = 0; i < options_.pipelines; ++i) {
       *number = kNumber + 8 * i;
       info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, vertex}, {VK_SHADER_STAGE_FRAGMENT_BIT, code}};
-      pipelines_.push_back(test::make_graphics_pipeline(context_, info));
+      if (options_.shader_objects) {
+        make_shader_objects(info.stages);
+      } else {
+        pipelines_.push_back(test::make_graphics_pipeline(context_, info));
+      }
     }
   }
 
@@ -164,6 +184,14 @@ class Programs {
   };
   using Code = std::span<const uint32_t>;
 
+  void make_shader_objects(const std::vector<test::Stage>& stages) {
+    const VkShaderCreateFlagsEXT flags =
+        options_.flagged ? VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM : 0;
+    shader_objects_.push_back(std::make_unique<test::ShaderObjects>(
+        context_, std::vector<test::ShaderObjectInfo>{
+                      {stages[0], VK_SHADER_STAGE_FRAGMENT_BIT, flags}, {stages[1], 0, flags}}));
+  }
+
   // Of the vertex and the fragment stage.
   std::pair<Code, Code> shaders() const {
     if (options_.as_layer) return {tiny_draws_as_layer_vert, program_as_layer_frag};
@@ -175,13 +203,23 @@ class Programs {
     context_.run([&](VkCommandBuffer commands) {
       target_.begin(commands);
       if (options_.as_layer) push(commands, records);
-      for (uint32_t i = 0; i < options_.pipelines; ++i) {
+      if (options_.shader_objects) draw_shader_objects(commands);
+      for (uint32_t i = 0; i < pipelines_.size(); ++i) {
         vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_[i]);
         if (options_.by_hand) push(commands, records + i * sizeof(Record));
         vkCmdDraw(commands, 3, 1, 0, options_.as_layer ? i << kFirstInstanceShift : 0);
       }
       target_.end(commands);
     });
+  }
+
+  void draw_shader_objects(VkCommandBuffer commands) const {
+    test::set_draw_state(context_, commands, {.extent = {400, 400}});
+    test::unbind_graphics_shaders(context_, commands);
+    for (const auto& shaders : shader_objects_) {
+      shaders->bind(commands);
+      vkCmdDraw(commands, 3, 1, 0, 0);
+    }
   }
 
   void push(VkCommandBuffer commands, VkDeviceAddress records) const {
@@ -195,6 +233,7 @@ class Programs {
   test::Buffer records_;
   test::PipelineLayout layout_;
   std::vector<test::Pipeline> pipelines_;
+  std::vector<std::unique_ptr<test::ShaderObjects>> shader_objects_;
 };
 
 // The measured program.
@@ -212,6 +251,8 @@ void run_measured(const Options& options) {
   if (!options.unused) {
     costs.second_use = time_of([&] { programs.use(); });
     programs.check_counts(2);
+  }
+  if (!options.unused && !options.shader_objects) {
     programs.destroy();
     const test::PipelineCache cache = programs.make_cache();
     costs.miss = time_of([&] { programs.make(cache); });
@@ -244,6 +285,7 @@ class Runs {
                                    result, "--pipelines", std::to_string(options_.pipelines)});
     command.insert(command.end(), flags.begin(), flags.end());
     if (options_.unused) command.emplace_back("--unused");
+    if (options_.shader_objects) command.emplace_back("--shader-objects");
     run_quietly(command);
     std::ifstream file(result);
     Sample sample;
@@ -261,13 +303,13 @@ class Runs {
   std::string folder_;
 };
 
-std::vector<Candidate> uses(const Runs& runs) {
+std::vector<Candidate> uses(const Runs& runs, bool shader_objects) {
   std::vector<Candidate> candidates = {
       {"bare", [&] { return runs.run({}, {}); }},
       {"features enabled", [&] { return runs.run({}, {"--enabled"}); }},
       {"with the flag", [&] { return runs.run({}, {"--flagged"}); }},
       {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
-  if (Capabilities(test::Context().gpu()).int64_atomics) {
+  if (!shader_objects && Capabilities(test::Context().gpu()).int64_atomics) {
     candidates.push_back({"by hand", [&] { return runs.run({}, {"--by-hand"}); }});
     candidates.push_back(
         {"by hand, as a layer must", [&] { return runs.run({}, {"--as-layer"}); }});
@@ -277,24 +319,27 @@ std::vector<Candidate> uses(const Runs& runs) {
 
 void measure(const Options& options) {
   const Runs runs(options);
-  const std::vector<Measured> rows = measure_in_turn(uses(runs), options.rounds);
+  const std::vector<Measured> rows =
+      measure_in_turn(uses(runs, options.shader_objects), options.rounds);
+  enum class When { Always, Used, UsedWithCaches };
   constexpr struct {
     const char* title;
-    bool unused;  // measured also if the pipelines are not used
-  } kRows[] = {{"created without a cache", true},
-               {"the same, processor time", true},
-               {"created, cache misses", false},
-               {"created, cache hits", false},
-               {"first use", false},
-               {"second use", false},
-               {"memory", true},
-               {"creation and first use", false},
-               {"the same, processor time", false}};
+    When measured;
+  } kRows[] = {{"created without a cache", When::Always},
+               {"the same, processor time", When::Always},
+               {"created, cache misses", When::UsedWithCaches},
+               {"created, cache hits", When::UsedWithCaches},
+               {"first use", When::Used},
+               {"second use", When::Used},
+               {"memory", When::Always},
+               {"creation and first use", When::Used},
+               {"the same, processor time", When::Used}};
   std::vector<std::string> head = {fmt::format("{} pipelines: of one", options.pipelines)};
   for (const Measured& row : rows) head.push_back(row.name);
   Table table(head);
   for (size_t i = 0; i < std::size(kRows); ++i) {
-    if (options.unused && !kRows[i].unused) continue;
+    if (options.unused && kRows[i].measured != When::Always) continue;
+    if (options.shader_objects && kRows[i].measured == When::UsedWithCaches) continue;
     const double bare = rows[0].values[i].median / options.pipelines;
     const bool memory = std::string_view(kRows[i].title) == "memory";
     std::vector<std::string> cells = {
@@ -316,6 +361,8 @@ int main(int argc, char** argv) {
   app.add_option("--pipelines", options.pipelines)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_flag("--unused", options.unused, "Create the pipelines once and do not use them");
+  app.add_flag("--shader-objects", options.shader_objects,
+               "Make shader objects instead of pipelines");
   app.add_option("--result", options.result, "Be the measured program, and write here");
   app.add_flag("--enabled", options.enabled, "Enable the features of the layer");
   app.add_flag("--flagged", options.flagged, "Create pipelines with the flag");

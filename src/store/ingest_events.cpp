@@ -42,8 +42,8 @@ Status Ingest::drop(stream::AnyMessage& message) {
     if (find(frames_, {missing->device, missing->frame})) return on(*missing);
   } else if (auto* submission = std::get_if<stream::Submission>(&message)) {
     const Queue* queue = find(queues_, submission->queue);
-    const KnownFrame* frame = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;
-    submission_frame_ = frame ? frame->row : 0;
+    const KnownFrame* known = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;
+    submission_frame_ = known ? known->row : 0;
   } else if (auto* batch = std::get_if<stream::CommandBatch>(&message);
              batch && submission_frame_ != 0) {
     writer_.add_missing(submission_frame_, batch->size);

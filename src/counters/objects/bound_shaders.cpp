@@ -17,21 +17,15 @@ constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
                                       .dynamic_bounds = true,
                                       .dynamic_stencil = true};
 
-std::unique_ptr<Pipeline> make_pipeline(const ObjectState& state,
+std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state,
                                         std::shared_ptr<const ShaderSet> set) {
-  auto pipeline = std::make_unique<Pipeline>(state.device.handle, state.device.next);
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
   pipeline->instrumented = set->instrumented();
   pipeline->layout = set->layout();
   pipeline->facts.facts = kDynamicFacts;
   pipeline->facts.facts.stages = set->stages();
   pipeline->facts.samples = kDynamicSamples;
-  for (const Variant variant : {Variant::Blocks, Variant::Both}) {
-    if (!set->has(variant)) continue;
-    pipeline->programs[static_cast<size_t>(variant)] = set->make_program(variant);
-  }
-  if (auto covering = set->covering()) {
-    pipeline->set_covering(make_pipeline(state, std::move(covering)));
-  }
+  pipeline->has_covering = set->has_covering();
   pipeline->shaders = std::move(set);
   return pipeline;
 }

@@ -43,6 +43,27 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_get_binary(VkDevice handle, VkShaderEXT shad
   return result;
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_set_layout(VkDevice handle,
+                                                      const VkDescriptorSetLayoutCreateInfo* info,
+                                                      const VkAllocationCallbacks* allocator,
+                                                      VkDescriptorSetLayout* layout) {
+  Device& device = *find_device(handle);
+  const VkResult result = device.next().CreateDescriptorSetLayout(handle, info, allocator, layout);
+  DeviceState* state = device.state();
+  if (result == VK_SUCCESS && state) note_set_layout(state->objects, *layout, allocator);
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_set_layout(VkDevice handle, VkDescriptorSetLayout layout,
+                                                   const VkAllocationCallbacks* allocator) {
+  Device& device = *find_device(handle);
+  if (DeviceState* state = device.state()) {
+    destroy_set_layout(state->objects, layout, allocator);
+  } else {
+    device.next().DestroyDescriptorSetLayout(handle, layout, allocator);
+  }
+}
+
 }  // namespace
 
 void add_shader_object_entry_points(std::vector<vk::Hook>& hooks) {
@@ -52,6 +73,8 @@ void add_shader_object_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCreateShadersEXT", hook_create_shaders);
   add("vkDestroyShaderEXT", hook_destroy_shader);
   add("vkGetShaderBinaryDataEXT", hook_get_binary);
+  add("vkCreateDescriptorSetLayout", hook_create_set_layout);
+  add("vkDestroyDescriptorSetLayout", hook_destroy_set_layout);
 }
 
 }  // namespace tally::counters

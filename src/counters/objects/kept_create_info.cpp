@@ -311,6 +311,16 @@ bool keep(KeptMemory& memory, VkComputePipelineCreateInfo& info) {
   return keep_chain(memory, info.pNext) && stage;
 }
 
+bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
+  info.codeSize = 0;
+  info.pCode = nullptr;
+  info.pName = nullptr;
+  info.pSpecializationInfo = nullptr;
+  info.pSetLayouts = memory.copy(info.pSetLayouts, info.setLayoutCount);
+  info.pPushConstantRanges = memory.copy(info.pPushConstantRanges, info.pushConstantRangeCount);
+  return keep_chain(memory, info.pNext) && keep_mappings(memory, info.pNext);
+}
+
 bool keep(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,
           const KeptRenderPass* render_pass) {
   return GraphicsCopy(memory, info, render_pass).keep();

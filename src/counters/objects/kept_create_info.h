@@ -1,9 +1,11 @@
-// Deep copies of the create infos of pipelines, for variants that are made later. What a driver
-// ignores may be invalid and is left out, and so is what is not of use to a variant: the modules of
-// the stages (their SPIR-V is kept elsewhere), creation feedback, names.
+// Deep copies of the create infos of pipelines and shader objects, for variants that are made
+// later. What a driver ignores may be invalid and is left out, and so is what is not of use to a
+// variant: the modules of the stages (their SPIR-V is kept elsewhere), creation feedback, names.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_newer.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +37,8 @@ class KeptMemory {
 // Makes all pointers of `info` point to copies in `memory`. Returns whether the layer knows all
 // structs of its chains.
 bool keep(KeptMemory& memory, VkComputePipelineCreateInfo& info);
+// Leaves out the code, its entry point and its constants (ShaderOrigin).
+bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info);
 // `attachments`: those of the subpass, where the pipeline has a render pass object.
 bool keep(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,
           const KeptRenderPass* render_pass);

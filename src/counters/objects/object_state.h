@@ -17,6 +17,7 @@
 #include "counters/objects/pipeline_layout.h"
 #include "counters/objects/push_guard.h"
 #include "counters/objects/render_passes.h"
+#include "counters/objects/set_layout.h"
 #include "counters/objects/submission.h"
 #include "counters/shader/instrumenter.h"
 #include "vk/handle_map.h"
@@ -58,6 +59,7 @@ struct ObjectState {
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
   vk::HandleMap<VkShaderEXT, std::shared_ptr<ShaderObject>> shaders;
+  vk::HandleMap<VkDescriptorSetLayout, std::shared_ptr<SetLayout>> set_layouts;
   ShaderSets shader_sets;
   ShaderBinaries shader_binaries;
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;

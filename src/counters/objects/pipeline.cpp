@@ -16,8 +16,19 @@ void Pipeline::make(Variant which) const {
   const std::lock_guard lock(mutex_);
   std::atomic<bool>& known = known_[static_cast<size_t>(which)];
   if (known.load(std::memory_order_relaxed)) return;
-  if (maker) vk::guarded_void([&] { maker->make(const_cast<Pipeline&>(*this), which); });
+  auto& self = const_cast<Pipeline&>(*this);
+  vk::guarded_void([&] {
+    if (maker) maker->make(self, which);
+    if (shaders) self.take_from_shaders(which);
+  });
   known.store(true, std::memory_order_release);
+}
+
+void Pipeline::take_from_shaders(Variant which) {
+  if (!shaders->has(which)) return;
+  const auto i = static_cast<size_t>(which);
+  if (counts_blocks(which)) programs[i] = shaders->make_program(which);
+  shaders_have_[i] = true;
 }
 
 void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
@@ -39,15 +50,10 @@ Pipeline& Pipeline::covering() {
     covering_->maker = maker;
     covering_->facts = facts;
     covering_->layout = layout;
+    if (shaders) covering_->shaders = shaders->covering();
     covering_->set_known(Variant::Plain);  // that is original()'s
   }
   return *covering_;
-}
-
-void Pipeline::set_covering(std::unique_ptr<Pipeline> covering) {
-  covering->original_ = this;
-  covering_ = std::move(covering);
-  has_covering = true;
 }
 
 std::shared_ptr<Pipeline> Pipeline::for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,

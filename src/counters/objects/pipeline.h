@@ -54,9 +54,8 @@ struct Pipeline {
   // Makes the variant if it is wanted for the first time. Thread-safe; takes no lock once the
   // variant is known.
   bool has(Variant which) const {
-    if (shaders) return shaders->has(which);
     if (!known_[static_cast<size_t>(which)].load(std::memory_order_acquire)) make(which);
-    return variant(which) != VK_NULL_HANDLE;
+    return shaders ? shaders_have_[static_cast<size_t>(which)] : variant(which) != VK_NULL_HANDLE;
   }
   // Null if it could not be made: choose() then selects another. Call has() or choose() first.
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
@@ -79,8 +78,6 @@ struct Pipeline {
   // ownership with `pipeline`. Thread-safe.
   static std::shared_ptr<Pipeline> for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
                                                          bool enabled);
-  // Of shader objects, whose variants exist from the start. Call before the pipeline is shared.
-  void set_covering(std::unique_ptr<Pipeline> covering);
   // The one that the application created; `this` unless this is another one's covering().
   const Pipeline& original() const { return original_ ? *original_ : *this; }
   // Before the application's handle is destroyed.
@@ -116,12 +113,14 @@ struct Pipeline {
 
  private:
   void make(Variant which) const;
+  void take_from_shaders(Variant which);
   Pipeline& covering();
 
   mutable std::mutex mutex_;  // held while a variant is made or destroyed
   std::unique_ptr<Pipeline> covering_;
   Pipeline* original_ = nullptr;
   mutable std::array<std::atomic<bool>, kVariants> known_{};
+  std::array<bool, kVariants> shaders_have_{};  // of variants that are known
 };
 
 }  // namespace tally::counters

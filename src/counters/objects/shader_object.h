@@ -7,6 +7,7 @@
 #include <tally/vulkan_newer.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,6 +37,28 @@ struct ShaderOrigin {
   }
 };
 
+// Makes the variants of a shader object, or of all that are linked.
+class ShaderVariantMaker {
+ public:
+  virtual ~ShaderVariantMaker() = default;
+
+  // Makes the variant if it is wanted for the first time. Thread-safe; takes no lock once the
+  // variant is known.
+  void want(Variant variant) {
+    if (!known_[static_cast<size_t>(variant)].load(std::memory_order_acquire)) make_once(variant);
+  }
+
+ protected:
+  // Leaves the variant null if there is nothing to count, or on failure.
+  virtual void make(Variant variant) = 0;
+
+ private:
+  void make_once(Variant variant);
+
+  std::mutex mutex_;
+  std::array<std::atomic<bool>, kVariants> known_{};
+};
+
 struct ShaderObject {
   ShaderObject(VkDevice owner, const DeviceTable& table, VkShaderStageFlagBits its_stage)
       : device(owner), next(table), stage(its_stage) {}
@@ -43,10 +66,14 @@ struct ShaderObject {
   ShaderObject(const ShaderObject&) = delete;
   ShaderObject& operator=(const ShaderObject&) = delete;
 
-  // Null if it could not be created. The application owns that of Variant::Plain.
+  // Null if it could not be created. The application owns that of Variant::Plain. Of others, call
+  // has() or choose() first, which makes them.
   VkShaderEXT& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkShaderEXT variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
-  bool has(Variant which) const { return variant(which) != VK_NULL_HANDLE; }
+  bool has(Variant which) const {
+    if (maker) maker->want(which);
+    return variant(which) != VK_NULL_HANDLE;
+  }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
   // What the variant counts of its blocks; null if nothing.
   const std::shared_ptr<const StageInfo>& info(Variant which) const {
@@ -57,6 +84,7 @@ struct ShaderObject {
     return ranges[static_cast<size_t>(which)].get();
   }
   void destroy_variants() {
+    maker.reset();
     for (size_t i = 1; i < kVariants; ++i) {
       const VkShaderEXT handle = std::exchange(variants[i], VK_NULL_HANDLE);
       if (handle != VK_NULL_HANDLE) next.DestroyShaderEXT(device, handle, nullptr);
@@ -75,6 +103,7 @@ struct ShaderObject {
   std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
   std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin
   std::shared_ptr<PipelineLayout> layout;
+  std::shared_ptr<ShaderVariantMaker> maker;  // null: no variant is made any more
   // Has the variants for draws with alpha to coverage, before which no fragment test may be early.
   // Null where those of this object are right for all draws.
   std::shared_ptr<ShaderObject> covering;

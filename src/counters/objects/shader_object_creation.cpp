@@ -10,6 +10,7 @@
 
 #include "counters/objects/object_state.h"
 #include "counters/objects/shader_layouts.h"
+#include "counters/objects/shader_object_variants.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/specialization.h"
 #include "vk/boundary.h"
@@ -20,8 +21,6 @@ namespace {
 bool wants_instrumentation(const VkShaderCreateInfoEXT& info) {
   return (info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0;
 }
-// VK_SHADER_CREATE_INDIRECT_BINDABLE_BIT_EXT, newer than the headers of Debian 12.
-bool may_be_in_sets(const VkShaderCreateInfoEXT& info) { return (info.flags & 0x80) != 0; }
 bool is_linked(const VkShaderCreateInfoEXT& info) {
   return (info.flags & VK_SHADER_CREATE_LINK_STAGE_BIT_EXT) != 0;
 }
@@ -115,223 +114,9 @@ class PlainShaders {
   std::deque<Layout> layouts_;
 };
 
-// One shader, or all shaders that are linked: the variants of each. `alpha_to_coverage`: for draws
-// that may enable it.
-class ShaderGroup {
- public:
-  struct Member {
-    const VkShaderCreateInfoEXT* info = nullptr;  // without the layer's flag
-    std::shared_ptr<ShaderObject> shader;
-  };
-
-  ShaderGroup(ObjectState& state, std::vector<Member> members, bool alpha_to_coverage)
-      : state_(state), members_(std::move(members)), alpha_to_coverage_(alpha_to_coverage) {}
-
-  void create_variants() {
-    const bool blocks =
-        state_.needs.query_counters || any([](const Member& m) { return m.shader->instrumented; });
-    const bool regions = state_.needs.regions && any([](const Member& member) {
-                           return member.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-                         });
-    if ((!blocks && !regions) || !all_known()) return;
-    describe_stages();
-    if (blocks) create(Variant::Blocks);
-    if (regions) create(Variant::Regions);
-    if (blocks && regions) create(Variant::Both);
-  }
-  // Whether a variant has fragment tests before its shader.
-  bool tests_early() const { return tests_early_; }
-
- private:
-  template <typename Condition>
-  bool any(Condition condition) const {
-    return std::ranges::any_of(members_, condition);
-  }
-
-  bool all_known() const {
-    for (const Member& member : members_) {
-      if (member.shader->origin) continue;
-      refuse(member, "it was created from a binary whose SPIR-V is not known");
-      return false;
-    }
-    return true;
-  }
-
-  void refuse(const Member& member, const std::string& reason) const {
-    const auto& origin = member.shader->origin;
-    state_.device.messages.notice(
-        kUninstrumentedNotice, VK_OBJECT_TYPE_SHADER_EXT,
-        vk::handle_bits(member.shader->variant(Variant::Plain)),
-        fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(member.shader->stage),
-                    to_string(origin ? origin->code->hash : Hash128{}), reason));
-  }
-
-  // What StageVariants knows of the stages of a pipeline.
-  void describe_stages() {
-    for (const Member& member : members_) {
-      VkPipelineShaderStageCreateInfo& info = stage_infos_.emplace_back(
-          VkPipelineShaderStageCreateInfo{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO});
-      info.stage = member.shader->stage;
-      info.pName = member.shader->origin->entry_point.c_str();
-      stages_.emplace_back(&info, member.shader->origin->code);
-    }
-  }
-
-  // What the stage counts in this variant.
-  Variant wanted(const Member& member, Variant variant) const {
-    const bool blocks =
-        counts_blocks(variant) && (member.shader->instrumented || state_.needs.query_counters);
-    const bool regions =
-        counts_regions(variant) && member.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-    return make_variant(blocks, regions);
-  }
-
-  struct Counted {
-    std::shared_ptr<const InstrumentedShader> code;  // null: the application's code
-    Variant variant = Variant::Plain;
-  };
-
-  Result<std::shared_ptr<const InstrumentedShader>> instrument(size_t i, Variant variant) const {
-    const ShaderObject& shader = *members_[i].shader;
-    if (!shader.layout || shader.layout->path() == AddressPath::None) {
-      return Error{"its push constants leave no room for the record pointer"};
-    }
-    const auto addressing = shader.layout->shader_addressing(shader.stage);
-    if (!addressing) {
-      return Error{"shader objects need space for record pointers in the push constants"};
-    }
-    StageVariants::Request request;
-    request.variant = variant;
-    request.addressing = *addressing;
-    request.alpha_to_coverage = alpha_to_coverage_;
-    request.primitive_ids = has_primitive_ids(stages_);
-    request.tessellation = tessellation_of(stages_);
-    const auto options = StageVariants::make_options(state_.instrumenter, stages_[i], request,
-                                                     variant, std::nullopt);
-    if (!options) return options.error();
-    return state_.instrumenter.instrument(stages_[i], *options);
-  }
-
-  // Counts as much of `variant` as possible.
-  Counted count(size_t i, Variant variant) const {
-    variant = wanted(members_[i], variant);
-    while (variant != Variant::Plain) {
-      const auto made = instrument(i, variant);
-      if (made) return {*made, variant};
-      refuse(members_[i], made.error().message);
-      variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
-    }
-    return {};
-  }
-
-  void create(Variant variant) {
-    std::vector<Counted> counted;
-    for (size_t i = 0; i < members_.size(); ++i) {
-      const auto& code = counted.emplace_back(count(i, variant)).code;
-      tests_early_ = tests_early_ || (code && code->info->tests_early);
-    }
-    if (std::ranges::none_of(counted, [](const Counted& one) { return one.code != nullptr; })) {
-      return;
-    }
-    std::vector<VkShaderCreateInfoEXT> infos;
-    std::deque<Specialization> constants;
-    std::deque<VkSpecializationInfo> specializations;
-    for (size_t i = 0; i < members_.size(); ++i) {
-      const ShaderOrigin& origin = *members_[i].shader->origin;
-      const VkSpecializationInfo original = origin.specialization();
-      constants.emplace_back(&original);
-      const bool moved = place_counters(i, variant, counted[i], constants.back());
-      specializations.push_back(constants.back().info());
-      infos.push_back(variant_info(i, counted[i]));
-      if (moved || !origin.entries.empty())
-        infos.back().pSpecializationInfo = &specializations.back();
-    }
-    std::vector<VkShaderEXT> handles(members_.size());
-    const VkResult result = state_.device.next.CreateShadersEXT(
-        state_.device.handle, static_cast<uint32_t>(infos.size()), infos.data(), nullptr,
-        handles.data());
-    for (size_t i = 0; i < members_.size(); ++i) {
-      ShaderObject& shader = *members_[i].shader;
-      if (result != VK_SUCCESS) {
-        if (handles[i] != VK_NULL_HANDLE) {
-          state_.device.next.DestroyShaderEXT(state_.device.handle, handles[i], nullptr);
-        }
-        if (counted[i].code) {
-          refuse(members_[i],
-                 fmt::format("the driver rejected its instrumented variant with error {}",
-                             static_cast<int>(result)));
-        }
-        continue;
-      }
-      shader.variant(variant) = handles[i];
-      if (counted[i].code && counts_blocks(counted[i].variant)) {
-        shader.infos[static_cast<size_t>(variant)] = counted[i].code->info;
-      }
-    }
-  }
-
-  VkShaderCreateInfoEXT variant_info(size_t i, const Counted& counted) const {
-    const ShaderOrigin& origin = *members_[i].shader->origin;
-    const std::vector<uint32_t>& words = counted.code ? counted.code->words : origin.code->words;
-    VkShaderCreateInfoEXT info = *members_[i].info;
-    info.codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT;
-    info.codeSize = words.size() * sizeof(uint32_t);
-    info.pCode = words.data();
-    info.pName = origin.entry_point.c_str();
-    info.pSpecializationInfo = nullptr;
-    return info;
-  }
-
-  // The shaders of a stage that are in one execution set count into one record. Returns whether
-  // constants were added.
-  bool place_counters(size_t i, Variant variant, const Counted& counted,
-                      Specialization& constants) const {
-    ShaderObject& shader = *members_[i].shader;
-    if (!counts_blocks(counted.variant) || !may_be_in_sets(*members_[i].info) ||
-        !counted.code->record_spec_ids) {
-      return false;
-    }
-    const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
-    const auto range = state_.counter_ranges.take(capacity);
-    shader.ranges[static_cast<size_t>(variant)] = range;
-    if (range->first == 0) return false;
-    const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
-    constants.add(ids.first_byte, probe::counter_bytes(range->first));
-    constants.add(ids.stride_bytes,
-                  probe::counter_bytes(probe::shard_stride(range->first + capacity)));
-    return true;
-  }
-
-  ObjectState& state_;
-  std::vector<Member> members_;
-  const bool alpha_to_coverage_;
-  bool tests_early_ = false;
-  std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
-  std::vector<Stage> stages_;
-};
-
-// Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
-void create_variants(ObjectState& state, std::vector<ShaderGroup::Member> members) {
-  const bool in_sets = std::ranges::any_of(
-      members, [](const ShaderGroup::Member& member) { return may_be_in_sets(*member.info); });
-  ShaderGroup group(state, members, in_sets);
-  group.create_variants();
-  if (in_sets || !group.tests_early()) return;
-  for (ShaderGroup::Member& member : members) {
-    ShaderObject& shader = *member.shader;
-    member.shader = shader.covering =
-        std::make_shared<ShaderObject>(shader.device, shader.next, shader.stage);
-    shader.covering->variant(Variant::Plain) = shader.variant(Variant::Plain);
-    shader.covering->instrumented = shader.instrumented;
-    shader.covering->origin = shader.origin;
-    shader.covering->layout = shader.layout;
-  }
-  ShaderGroup(state, std::move(members), true).create_variants();
-}
-
 void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
            const PlainShaders& plain, std::span<const VkShaderEXT> handles) {
-  std::vector<ShaderGroup::Member> linked;
+  std::vector<NewShader> linked;
   bool linked_complete = true;
   for (size_t i = 0; i < originals.size(); ++i) {
     if (handles[i] == VK_NULL_HANDLE) {
@@ -345,15 +130,15 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
     shader->origin = origin_of(state, originals[i]);
     const bool counts = shader->instrumented || state.needs.query_counters || state.needs.regions;
     shader->layout = plain.layout(state, i, counts);
-    const ShaderGroup::Member member{&plain.infos()[i], shader};
+    const NewShader added{plain.infos()[i], originals[i].setLayoutCount, shader};
     if (is_linked(originals[i])) {
-      linked.push_back(member);
+      linked.push_back(added);
     } else {
-      create_variants(state, {member});
+      give_variants(state, {added});
     }
     state.shaders.insert(handles[i], std::move(shader));
   }
-  if (!linked.empty() && linked_complete) create_variants(state, std::move(linked));
+  if (!linked.empty() && linked_complete) give_variants(state, std::move(linked));
 }
 
 }  // namespace
@@ -385,6 +170,24 @@ void destroy_shader_object(ObjectState& state, VkShaderEXT shader,
     if (const auto known = state.shaders.take(shader)) known->destroy_variants();
   }
   state.device.next.DestroyShaderEXT(state.device.handle, shader, allocator);
+}
+
+void note_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
+                     const VkAllocationCallbacks* allocator) {
+  if (allocator || !state.layout_rules.shader_slots) return;
+  vk::guarded_void([&] {
+    state.set_layouts.insert(
+        layout, std::make_shared<SetLayout>(state.device.handle, state.device.next, layout));
+  });
+}
+
+void destroy_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
+                        const VkAllocationCallbacks* allocator) {
+  if (const auto known = state.set_layouts.take(layout)) {
+    known->own();
+  } else {
+    state.device.next.DestroyDescriptorSetLayout(state.device.handle, layout, allocator);
+  }
 }
 
 void note_shader_binary(ObjectState& state, VkShaderEXT shader, std::span<const std::byte> binary) {

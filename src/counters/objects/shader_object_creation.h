@@ -1,8 +1,5 @@
-// Creation of shader objects: the application's own, as it asked for them, and the variants of
-// those that count. A failure of a variant costs the counts, not the shader.
-//
-// Linked shaders have variants that are linked too, in one call, with the stages that count nothing
-// created anew: the driver may bind linked shaders only together.
+// Creation of shader objects: the application's own, as it asked for them. Their variants:
+// shader_object_variants.h. A failure of a variant costs the counts, not the shader.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -23,6 +20,12 @@ VkResult create_shader_objects(ObjectState& state, WordPool& words,
 
 void destroy_shader_object(ObjectState& state, VkShaderEXT shader,
                            const VkAllocationCallbacks* allocator);
+
+// Remembers a descriptor set layout that shader objects may keep.
+void note_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
+                     const VkAllocationCallbacks* allocator);
+void destroy_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
+                        const VkAllocationCallbacks* allocator);
 
 // Remembers what a binary was made of that the application received.
 void note_shader_binary(ObjectState& state, VkShaderEXT shader, std::span<const std::byte> binary);

@@ -28,12 +28,17 @@ void ShaderSet::bind(VkCommandBuffer commands, const DeviceTable& next, Variant 
   if (count != 0) next.CmdBindShadersEXT(commands, count, stages.data(), handles.data());
 }
 
+bool ShaderSet::has_covering() const {
+  return std::ranges::any_of(shaders_,
+                             [](const auto& shader) { return shader && shader->covering; });
+}
+
 std::shared_ptr<const ShaderSet> ShaderSet::covering() const {
   Shaders shaders = shaders_;
   for (auto& shader : shaders) {
     if (shader && shader->covering) shader = shader->covering;
   }
-  return shaders == shaders_ ? nullptr : std::make_shared<const ShaderSet>(std::move(shaders));
+  return std::make_shared<const ShaderSet>(std::move(shaders));
 }
 
 bool ShaderSet::instrumented() const {

@@ -30,11 +30,12 @@ class ShaderSet {
   using Shaders = std::array<std::shared_ptr<ShaderObject>, kShaderStages>;
   explicit ShaderSet(Shaders shaders) : shaders_(std::move(shaders)) {}
 
-  // Whether the shaders can count exactly this.
+  // Whether the shaders can count exactly this. Makes their variants if they are not made yet.
   bool has(Variant which) const;
   // Binds this variant of every shader.
   void bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const;
-  // The shaders whose variants are for draws with alpha to coverage; null if these are.
+  // Whether draws with alpha to coverage have the variants of covering().
+  bool has_covering() const;
   std::shared_ptr<const ShaderSet> covering() const;
   bool instrumented() const;
   VkShaderStageFlags stages() const;

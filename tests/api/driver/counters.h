@@ -56,6 +56,14 @@ inline uint32_t mark_of(VkPipeline pipeline) {
 inline constexpr const char* kCreatedGraphics = "vkGetCreatedGraphicsPipelinesTALLY";
 using CreatedGraphics = uint32_t(VKAPI_PTR*)(VkDevice);
 
+// A device function: the number of shader objects that the driver has created.
+inline constexpr const char* kCreatedShaders = "vkGetCreatedShaderObjectsTALLY";
+using CreatedShaders = uint32_t(VKAPI_PTR*)(VkDevice);
+
+// A device function: the number of descriptor set layouts that exist.
+inline constexpr const char* kSetLayouts = "vkGetSetLayoutsTALLY";
+using SetLayouts = uint32_t(VKAPI_PTR*)(VkDevice);
+
 // A device function: how often queries of any type but performance were begun, reset or copied.
 inline constexpr const char* kUsesOfQueries = "vkGetUsesOfQueriesTALLY";
 using UsesOfQueries = uint32_t(VKAPI_PTR*)(VkDevice);

@@ -47,6 +47,8 @@ struct Device {
   VkPhysicalDeviceMemoryProperties memory;
   vk::HandleMap<VkShaderModule, bool> instrumented;
   std::atomic<uint32_t> created_graphics = 0;
+  vk::HandleMap<VkDescriptorSetLayout, bool> set_layouts;  // true: exists
+  std::atomic<uint32_t> created_shaders = 0;
   std::atomic<uint32_t> uses_of_queries = 0;
   std::mutex mutex;  // guards the members below
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
@@ -83,5 +85,9 @@ void add_physical_device_hooks(Hooks& hooks);
 void add_pool_hooks(Hooks& hooks);
 void add_command_hooks(Hooks& hooks);
 void add_pipeline_hooks(Hooks& hooks);
+void add_shader_object_hooks(Hooks& hooks);
+
+// Whether SPIR-V is that of a variant that counts.
+bool is_instrumented(const void* code, size_t size);
 
 }  // namespace tally::test::driver

@@ -113,6 +113,7 @@ const vk::HookTable& hooks() {
     add_pool_hooks(rows);
     add_command_hooks(rows);
     add_pipeline_hooks(rows);
+    add_shader_object_hooks(rows);
     return new vk::HookTable(std::move(rows));
   }();
   return *all;

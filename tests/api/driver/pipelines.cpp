@@ -12,17 +12,13 @@
 namespace tally::test::driver {
 namespace {
 
-bool is_instrumented(const VkShaderModuleCreateInfo& info) {
-  const std::string_view code(reinterpret_cast<const char*>(info.pCode), info.codeSize);
-  return code.find("tally.") != code.npos;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice handle, const VkShaderModuleCreateInfo* info,
                                              const VkAllocationCallbacks* allocator,
                                              VkShaderModule* module) {
   Device& device = device_of(handle);
   const VkResult result = device.next.CreateShaderModule(handle, info, allocator, module);
-  if (result == VK_SUCCESS) device.instrumented.insert(*module, is_instrumented(*info));
+  if (result == VK_SUCCESS)
+    device.instrumented.insert(*module, is_instrumented(info->pCode, info->codeSize));
   return result;
 }
 
@@ -71,6 +67,11 @@ VKAPI_ATTR VkResult VKAPI_CALL create_rays(VkDevice handle, VkDeferredOperationK
 }
 
 }  // namespace
+
+bool is_instrumented(const void* code, size_t size) {
+  const std::string_view text(static_cast<const char*>(code), size);
+  return text.find("tally.") != text.npos;
+}
 
 void add_pipeline_hooks(Hooks& hooks) {
   hooks.push_back(vk::hook("vkCreateShaderModule", create_module));

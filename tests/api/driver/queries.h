@@ -4,6 +4,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <tally/vulkan_newer.h>
+
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -29,11 +31,14 @@ namespace tally::test::driver {
   X(CmdPushConstants, "")              \
   X(CmdResetQueryPool, "")             \
   X(CreateBuffer, "")                  \
+  X(CreateDescriptorSetLayout, "")     \
   X(CreateGraphicsPipelines, "")       \
   X(CreateQueryPool, "")               \
   X(CreateRayTracingPipelinesKHR, "")  \
   X(CreateShaderModule, "")            \
+  X(CreateShadersEXT, "")              \
   X(DestroyBuffer, "")                 \
+  X(DestroyDescriptorSetLayout, "")    \
   X(DestroyDevice, "")                 \
   X(DestroyQueryPool, "")              \
   X(FreeMemory, "")                    \

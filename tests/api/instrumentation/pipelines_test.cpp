@@ -1,5 +1,6 @@
 // Creation of pipelines: all forms in which SPIR-V and flags are passed, and all failures.
 #include "api/kit.h"
+#include "support/counting_allocator.h"
 
 namespace tally::test {
 namespace {
@@ -188,30 +189,6 @@ TEST_F(Pipelines, creation_feedback_is_of_the_applications_pipeline) {
   ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
   EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
 }
-
-// Counts the allocations made through it, and those not freed.
-struct CountingAllocator {
-  static void* VKAPI_CALL allocate(void* self, size_t size, size_t alignment,
-                                   VkSystemAllocationScope) {
-    auto* counter = static_cast<CountingAllocator*>(self);
-    ++counter->calls;
-    ++counter->alive;
-    const size_t usable = std::max(alignment, sizeof(void*));
-    return std::aligned_alloc(usable, (size + usable - 1) / usable * usable);
-  }
-  static void* VKAPI_CALL reallocate(void*, void*, size_t, size_t, VkSystemAllocationScope) {
-    return nullptr;
-  }
-  static void VKAPI_CALL release(void* self, void* memory) {
-    if (memory) --static_cast<CountingAllocator*>(self)->alive;
-    std::free(memory);
-  }
-  VkAllocationCallbacks callbacks() {
-    return {this, allocate, reallocate, release, nullptr, nullptr};
-  }
-  int calls = 0;
-  int alive = 0;
-};
 
 // Covers the driver objects that the application creates. Objects of the layer itself are excluded.
 TEST_F(Pipelines, allocation_callbacks_reach_the_driver_as_without_the_layer) {

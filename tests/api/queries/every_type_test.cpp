@@ -1,8 +1,7 @@
 // Query pools and query operation, as the specification's chapter "Queries" describes them for all
 // types.
-#include <cstdlib>
-
 #include "api/queries/every_type.h"
+#include "support/counting_allocator.h"
 
 namespace tally::test {
 namespace {
@@ -47,28 +46,14 @@ TEST_P(QueryPools, statistics_bits_are_ignored_in_pools_of_other_types) {
 }
 
 TEST_P(QueryPools, memory_of_the_host_is_the_applications_where_it_gives_callbacks) {
-  struct Heap {
-    int64_t blocks = 0;
-  } heap;
-  VkAllocationCallbacks callbacks{&heap};
-  callbacks.pfnAllocation = [](void* data, size_t size, size_t alignment, VkSystemAllocationScope) {
-    ++static_cast<Heap*>(data)->blocks;
-    const size_t granule = std::max(alignment, sizeof(void*));
-    return std::aligned_alloc(granule, (size + granule - 1) / granule * granule);
-  };
-  callbacks.pfnReallocation = [](void*, void*, size_t, size_t, VkSystemAllocationScope) -> void* {
-    return nullptr;
-  };
-  callbacks.pfnFree = [](void* data, void* block) {
-    if (block) --static_cast<Heap*>(data)->blocks;
-    std::free(block);
-  };
+  CountingAllocator allocator;
+  const VkAllocationCallbacks callbacks = allocator.callbacks();
   const VkQueryPoolCreateInfo info{
       VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, nullptr, 0, which().type, 4, which().statistics};
   VkQueryPool pool = VK_NULL_HANDLE;
   check(vkCreateQueryPool(context().device(), &info, &callbacks, &pool));
   vkDestroyQueryPool(context().device(), pool, &callbacks);
-  EXPECT_EQ(heap.blocks, 0);
+  EXPECT_EQ(allocator.alive, 0);
 }
 
 // --- reset

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <latch>
+#include <optional>
+#include <thread>
 
 namespace tally::test {
 
@@ -63,6 +66,48 @@ Pipeline QueriesTest::make_work(const void* next) {
   if (!work_) work_.emplace(context());
   return make_compute_pipeline(
       context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, work_->layout, {}, 0, next});
+}
+
+std::vector<uint64_t> QueriesTest::fragments_in_threads(
+    const std::function<void(VkCommandBuffer)>& draw) {
+  constexpr size_t kThreads = 4;
+  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, kThreads,
+                        VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  context().run([&](VkCommandBuffer commands) { queries.reset(commands); });
+  std::vector<std::optional<RenderTarget>> targets(kThreads);
+  std::vector<CommandPool> pools;
+  std::vector<VkCommandBuffer> buffers(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {
+    targets[i].emplace(context());
+    VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    info.queueFamilyIndex = context().queue_family();
+    VkCommandPool pool = VK_NULL_HANDLE;
+    check(vkCreateCommandPool(context().device(), &info, nullptr, &pool));
+    pools.emplace_back(context().device(), pool);
+    const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    check(vkAllocateCommandBuffers(context().device(), &allocate, &buffers[i]));
+  }
+  std::latch ready(kThreads);
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+      check(vkBeginCommandBuffer(buffers[i], &begin));
+      queries.begin(buffers[i], i);
+      targets[i]->begin(buffers[i]);
+      ready.arrive_and_wait();
+      draw(buffers[i]);
+      targets[i]->end(buffers[i]);
+      queries.end(buffers[i], i);
+      check(vkEndCommandBuffer(buffers[i]));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  context().submit_and_wait(buffers);
+  std::vector<uint64_t> fragments;
+  for (uint32_t i = 0; i < kThreads; ++i) fragments.push_back(queries.read(i).at(0));
+  return fragments;
 }
 
 VkCommandBuffer QueriesTest::begin_secondary(const RenderTarget& target,

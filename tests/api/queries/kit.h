@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -52,6 +53,9 @@ class QueriesTest : public testing::Test {
   VkPipelineLayout layout();
   Pipeline make_graphics(std::vector<Stage> stages, GraphicsPipelineInfo more = {});
   Pipeline make_work(const void* next = nullptr);
+  // Records a draw in each of four threads, at the same time, in a query of its own, and returns
+  // the fragment shader invocations of each.
+  std::vector<uint64_t> fragments_in_threads(const std::function<void(VkCommandBuffer)>& draw);
   // Begins a secondary command buffer that continues rendering to the target; `inheritance`
   // describes the queries it inherits.
   VkCommandBuffer begin_secondary(const RenderTarget& target, VkCommandBufferUsageFlags usage = 0,

@@ -1,9 +1,5 @@
 // Variants of pipelines are made when a recording first wants them. The test driver counts the
 // pipelines that it creates.
-#include <latch>
-#include <optional>
-#include <thread>
-
 #include "api/driver/counters.h"
 #include "api/queries/scenes.h"
 #include "full_screen.vert.h"
@@ -163,44 +159,10 @@ TEST_F(LateVariants, need_nothing_that_the_application_has_destroyed) {
 }
 
 TEST_F(LateVariants, threads_that_bind_a_pipeline_at_once_share_its_variant) {
-  constexpr size_t kThreads = 4;
   const Pipeline pipeline = make_orange();
-  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, kThreads,
-                        VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
-  context().run([&](VkCommandBuffer commands) { queries.reset(commands); });
-  std::vector<std::optional<RenderTarget>> targets(kThreads);
-  std::vector<CommandPool> pools;
-  std::vector<VkCommandBuffer> buffers(kThreads);
-  for (size_t i = 0; i < kThreads; ++i) {
-    targets[i].emplace(context());
-    VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    info.queueFamilyIndex = context().queue_family();
-    VkCommandPool pool = VK_NULL_HANDLE;
-    check(vkCreateCommandPool(context().device(), &info, nullptr, &pool));
-    pools.emplace_back(context().device(), pool);
-    const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
-    check(vkAllocateCommandBuffers(context().device(), &allocate, &buffers[i]));
-  }
-  std::latch ready(kThreads);
-  std::vector<std::thread> threads;
-  for (uint32_t i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-      check(vkBeginCommandBuffer(buffers[i], &begin));
-      queries.begin(buffers[i], i);
-      targets[i]->begin(buffers[i]);
-      ready.arrive_and_wait();
-      draw(buffers[i], pipeline, 3);
-      targets[i]->end(buffers[i]);
-      queries.end(buffers[i], i);
-      check(vkEndCommandBuffer(buffers[i]));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(fragments_in_threads([&](VkCommandBuffer commands) { draw(commands, pipeline, 3); }),
+              testing::Each(kPixels));
   EXPECT_EQ(created(), 2u);
-  context().submit_and_wait(buffers);
-  for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(queries.read(i).at(0), kPixels);
 }
 
 TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pipeline_runs) {

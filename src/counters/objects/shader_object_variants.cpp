@@ -1,0 +1,324 @@
+#include "counters/objects/shader_object_variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "counters/objects/kept_create_info.h"
+#include "counters/objects/object_state.h"
+#include "counters/objects/pipeline_variants.h"
+#include "counters/objects/set_layout.h"
+#include "counters/objects/stage_code.h"
+#include "counters/shader/specialization.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+// VK_SHADER_CREATE_INDIRECT_BINDABLE_BIT_EXT, newer than the headers of Debian 12.
+bool may_be_in_sets(const VkShaderCreateInfoEXT& info) { return (info.flags & 0x80) != 0; }
+
+void notice_refusal(const ObjectState& state, const ShaderObject& shader,
+                    const std::string& reason) {
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_SHADER_EXT,
+      vk::handle_bits(shader.variant(Variant::Plain)),
+      fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(shader.stage),
+                  to_string(shader.origin ? shader.origin->code->hash : Hash128{}), reason));
+}
+
+// One shader, or all shaders that are linked: creates variants of each. `alpha_to_coverage`: for
+// draws that may enable it.
+class ShaderGroup {
+ public:
+  ShaderGroup(ObjectState& state, std::span<const NewShader> members, bool alpha_to_coverage)
+      : state_(state), members_(members), alpha_to_coverage_(alpha_to_coverage) {
+    describe_stages();
+  }
+
+  void create(Variant variant) {
+    std::vector<Counted> counted;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const auto& code = counted.emplace_back(count(i, variant)).code;
+      tests_early_ = tests_early_ || (code && code->info->tests_early);
+    }
+    if (std::ranges::none_of(counted, [](const Counted& one) { return one.code != nullptr; })) {
+      return;
+    }
+    std::vector<VkShaderCreateInfoEXT> infos;
+    std::deque<Specialization> constants;
+    std::deque<VkSpecializationInfo> specializations;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const ShaderOrigin& origin = *members_[i].shader->origin;
+      const VkSpecializationInfo original = origin.specialization();
+      constants.emplace_back(&original);
+      const bool moved = place_counters(i, variant, counted[i], constants.back());
+      specializations.push_back(constants.back().info());
+      infos.push_back(variant_info(i, counted[i]));
+      if (moved || !origin.entries.empty())
+        infos.back().pSpecializationInfo = &specializations.back();
+    }
+    std::vector<VkShaderEXT> handles(members_.size());
+    const VkResult result = state_.device.next.CreateShadersEXT(
+        state_.device.handle, static_cast<uint32_t>(infos.size()), infos.data(), nullptr,
+        handles.data());
+    for (size_t i = 0; i < members_.size(); ++i) {
+      ShaderObject& shader = *members_[i].shader;
+      if (result != VK_SUCCESS) {
+        if (handles[i] != VK_NULL_HANDLE) {
+          state_.device.next.DestroyShaderEXT(state_.device.handle, handles[i], nullptr);
+        }
+        if (counted[i].code) {
+          refuse(members_[i],
+                 fmt::format("the driver rejected its instrumented variant with error {}",
+                             static_cast<int>(result)));
+        }
+        continue;
+      }
+      shader.variant(variant) = handles[i];
+      if (counted[i].code && counts_blocks(counted[i].variant)) {
+        shader.infos[static_cast<size_t>(variant)] = counted[i].code->info;
+      }
+    }
+  }
+  // Whether a variant that was created has fragment tests before its shader.
+  bool tests_early() const { return tests_early_; }
+
+ private:
+  void refuse(const NewShader& member, const std::string& reason) const {
+    notice_refusal(state_, *member.shader, reason);
+  }
+
+  // What StageVariants knows of the stages of a pipeline.
+  void describe_stages() {
+    for (const NewShader& member : members_) {
+      VkPipelineShaderStageCreateInfo& info = stage_infos_.emplace_back(
+          VkPipelineShaderStageCreateInfo{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO});
+      info.stage = member.shader->stage;
+      info.pName = member.shader->origin->entry_point.c_str();
+      stages_.emplace_back(&info, member.shader->origin->code);
+    }
+  }
+
+  // What the stage counts in this variant.
+  Variant wanted(const NewShader& member, Variant variant) const {
+    const bool blocks =
+        counts_blocks(variant) && (member.shader->instrumented || state_.needs.query_counters);
+    const bool regions =
+        counts_regions(variant) && member.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    return make_variant(blocks, regions);
+  }
+
+  struct Counted {
+    std::shared_ptr<const InstrumentedShader> code;  // null: the application's code
+    Variant variant = Variant::Plain;
+  };
+
+  Result<std::shared_ptr<const InstrumentedShader>> instrument(size_t i, Variant variant) const {
+    const ShaderObject& shader = *members_[i].shader;
+    if (!shader.layout || shader.layout->path() == AddressPath::None) {
+      return Error{"its push constants leave no room for the record pointer"};
+    }
+    const auto addressing = shader.layout->shader_addressing(shader.stage);
+    if (!addressing) {
+      return Error{"shader objects need space for record pointers in the push constants"};
+    }
+    StageVariants::Request request;
+    request.variant = variant;
+    request.addressing = *addressing;
+    request.alpha_to_coverage = alpha_to_coverage_;
+    request.primitive_ids = has_primitive_ids(stages_);
+    request.tessellation = tessellation_of(stages_);
+    const auto options = StageVariants::make_options(state_.instrumenter, stages_[i], request,
+                                                     variant, std::nullopt);
+    if (!options) return options.error();
+    return state_.instrumenter.instrument(stages_[i], *options);
+  }
+
+  // Counts as much of `variant` as possible.
+  Counted count(size_t i, Variant variant) const {
+    variant = wanted(members_[i], variant);
+    while (variant != Variant::Plain) {
+      const auto made = instrument(i, variant);
+      if (made) return {*made, variant};
+      refuse(members_[i], made.error().message);
+      variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
+    }
+    return {};
+  }
+
+  VkShaderCreateInfoEXT variant_info(size_t i, const Counted& counted) const {
+    const ShaderOrigin& origin = *members_[i].shader->origin;
+    const std::vector<uint32_t>& words = counted.code ? counted.code->words : origin.code->words;
+    VkShaderCreateInfoEXT info = members_[i].info;
+    info.codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT;
+    info.codeSize = words.size() * sizeof(uint32_t);
+    info.pCode = words.data();
+    info.pName = origin.entry_point.c_str();
+    info.pSpecializationInfo = nullptr;
+    return info;
+  }
+
+  // The shaders of a stage that are in one execution set count into one record. Returns whether
+  // constants were added.
+  bool place_counters(size_t i, Variant variant, const Counted& counted,
+                      Specialization& constants) const {
+    ShaderObject& shader = *members_[i].shader;
+    if (!counts_blocks(counted.variant) || !may_be_in_sets(members_[i].info) ||
+        !counted.code->record_spec_ids) {
+      return false;
+    }
+    const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
+    const auto range = state_.counter_ranges.take(capacity);
+    shader.ranges[static_cast<size_t>(variant)] = range;
+    if (range->first == 0) return false;
+    const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
+    constants.add(ids.first_byte, probe::counter_bytes(range->first));
+    constants.add(ids.stride_bytes,
+                  probe::counter_bytes(probe::shard_stride(range->first + capacity)));
+    return true;
+  }
+
+  ObjectState& state_;
+  std::span<const NewShader> members_;
+  const bool alpha_to_coverage_;
+  bool tests_early_ = false;
+  std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
+  std::vector<Stage> stages_;
+};
+
+// What the layer keeps of the create infos of one shader, or of all that are linked.
+struct KeptShaders {
+  KeptMemory memory;
+  std::vector<VkShaderCreateInfoEXT> infos;
+  std::vector<std::shared_ptr<const SetLayout>> set_layouts;
+};
+
+// Null if it cannot keep all of them.
+std::shared_ptr<const KeptShaders> keep_shaders(const ObjectState& state,
+                                                std::span<const NewShader> shaders) {
+  auto kept = std::make_shared<KeptShaders>();
+  for (const NewShader& shader : shaders) {
+    for (uint32_t i = 0; i < shader.application_sets; ++i) {
+      const VkDescriptorSetLayout handle = shader.info.pSetLayouts[i];
+      if (handle == VK_NULL_HANDLE) continue;
+      std::shared_ptr<const SetLayout> layout = state.set_layouts.find(handle);
+      if (!layout) return nullptr;
+      kept->set_layouts.push_back(std::move(layout));
+    }
+    if (!keep(kept->memory, kept->infos.emplace_back(shader.info))) return nullptr;
+  }
+  return kept;
+}
+
+bool is_instrumented(const NewShader& shader) { return shader.shader->instrumented; }
+bool is_fragment(const NewShader& shader) {
+  return shader.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+}
+
+class GroupMaker : public ShaderVariantMaker {
+ public:
+  // `kept`: null if the infos are valid for this call of the application alone.
+  GroupMaker(ObjectState& state, VariantChoice choice, std::span<const NewShader> shaders,
+             std::shared_ptr<const KeptShaders> kept, bool alpha_to_coverage)
+      : state_(state),
+        choice_(choice),
+        kept_(std::move(kept)),
+        alpha_to_coverage_(alpha_to_coverage) {
+    for (size_t i = 0; i < shaders.size(); ++i) {
+      members_.push_back({kept_ ? kept_->infos[i] : shaders[i].info, shaders[i].shader});
+    }
+  }
+
+  bool tests_early() const { return tests_early_; }
+
+ private:
+  struct Member {
+    VkShaderCreateInfoEXT info;
+    std::weak_ptr<ShaderObject> shader;
+  };
+
+  void make(Variant variant) override {
+    if (variant != full_variant(variant) || !choice_.has(variant)) return;
+    std::vector<NewShader> shaders;
+    for (const Member& member : members_) {
+      shaders.push_back({member.info, 0, member.shader.lock()});
+      if (!shaders.back().shader) return;  // linked shaders are of no use without all others
+    }
+    ShaderGroup group(state_, shaders, alpha_to_coverage_);
+    group.create(variant);
+    tests_early_ = tests_early_ || group.tests_early();
+  }
+
+  ObjectState& state_;
+  const VariantChoice choice_;
+  const std::shared_ptr<const KeptShaders> kept_;
+  const bool alpha_to_coverage_;
+  std::vector<Member> members_;
+  bool tests_early_ = false;
+};
+
+// Returns the maker, which has made all variants if they cannot be made later.
+std::shared_ptr<GroupMaker> give_maker(ObjectState& state, VariantChoice choice,
+                                       std::span<const NewShader> shaders,
+                                       const std::shared_ptr<const KeptShaders>& kept,
+                                       bool alpha_to_coverage) {
+  auto maker = std::make_shared<GroupMaker>(state, choice, shaders, kept, alpha_to_coverage);
+  for (const NewShader& shader : shaders) shader.shader->maker = maker;
+  if (kept) return maker;
+  for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
+    maker->want(variant);
+  }
+  return maker;
+}
+
+std::shared_ptr<ShaderObject> covering_of(const ShaderObject& shader) {
+  auto covering = std::make_shared<ShaderObject>(shader.device, shader.next, shader.stage);
+  covering->variant(Variant::Plain) = shader.variant(Variant::Plain);
+  covering->instrumented = shader.instrumented;
+  covering->origin = shader.origin;
+  covering->layout = shader.layout;
+  return covering;
+}
+
+}  // namespace
+
+void ShaderVariantMaker::make_once(Variant variant) {
+  const std::lock_guard lock(mutex_);
+  std::atomic<bool>& known = known_[static_cast<size_t>(variant)];
+  if (known.load(std::memory_order_relaxed)) return;
+  vk::guarded_void([&] { make(variant); });
+  known.store(true, std::memory_order_release);
+}
+
+void give_variants(ObjectState& state, std::vector<NewShader> shaders) {
+  const bool instrumented = std::ranges::any_of(shaders, is_instrumented);
+  const bool fragments = std::ranges::any_of(shaders, is_fragment);
+  const VariantChoice choice{instrumented || state.needs.query_counters,
+                             state.needs.regions && fragments};
+  if (!choice.blocks && !choice.regions) return;
+  for (const NewShader& shader : shaders) {
+    if (shader.shader->origin) continue;
+    notice_refusal(state, *shader.shader, "it was created from a binary whose SPIR-V is not known");
+    return;
+  }
+  const auto kept = keep_shaders(state, shaders);
+  // Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
+  const bool in_sets = std::ranges::any_of(
+      shaders, [](const NewShader& shader) { return may_be_in_sets(shader.info); });
+  const auto maker = give_maker(state, choice, shaders, kept, in_sets);
+  if (instrumented) {
+    shaders.front().shader->choose(make_variant(choice.blocks, choice.regions));
+  }
+  if (in_sets || !fragments || (!kept && !maker->tests_early())) return;
+  for (NewShader& shader : shaders) {
+    shader.shader = shader.shader->covering = covering_of(*shader.shader);
+  }
+  give_maker(state, choice, shaders, kept, true);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,168 @@
+// Variants of shader objects are made when a recording first wants them. The test driver counts the
+// shader objects that it creates, and refuses set layouts that do not exist.
+#include "api/driver/counters.h"
+#include "api/queries/scenes.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+#include "support/counting_allocator.h"
+#include "support/instrumentation.h"
+#include "support/shader_objects.h"
+
+namespace tally::test {
+namespace {
+
+constexpr uint64_t kTexels = 64 * 64;
+
+class LateShaderObjects : public QueryTypes,
+                          public testing::WithParamInterface<VkShaderCreateFlagsEXT> {
+ protected:
+  void SetUp() override {
+    if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
+      GTEST_SKIP() << "no shader objects";
+    }
+    static VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+    static VkPhysicalDeviceShaderObjectFeaturesEXT shaders{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, &instrumentation, VK_TRUE};
+    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"},
+                 .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
+                                       VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
+                 .device_next = &shaders});
+  }
+  void TearDown() override { unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED"); }
+
+  uint32_t created() {
+    return context().function<driver::CreatedShaders>(driver::kCreatedShaders)(context().device());
+  }
+  uint32_t set_layouts() {
+    return context().function<driver::SetLayouts>(driver::kSetLayouts)(context().device());
+  }
+  std::unique_ptr<ShaderObjects> make_orange(VkShaderCreateFlagsEXT flags = 0,
+                                             std::vector<VkDescriptorSetLayout> sets = {}) {
+    flags |= GetParam();
+    return std::make_unique<ShaderObjects>(
+        context(), std::vector<ShaderObjectInfo>{
+                       {{kVertex, full_screen_vert}, VK_SHADER_STAGE_FRAGMENT_BIT, flags, sets},
+                       {{kFragment, orange_frag}, 0, flags, sets}});
+  }
+  VkDescriptorSetLayout make_set_layout(const VkAllocationCallbacks* callbacks = nullptr) {
+    constexpr VkDescriptorSetLayoutBinding binding{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
+                                                   VK_SHADER_STAGE_ALL, nullptr};
+    const VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                               nullptr, 0, 1, &binding};
+    VkDescriptorSetLayout layout = VK_NULL_HANDLE;
+    check(vkCreateDescriptorSetLayout(context().device(), &info, callbacks, &layout));
+    return layout;
+  }
+  void draw(VkCommandBuffer commands, const ShaderObjects& shaders) {
+    set_draw_state(context(), commands);
+    unbind_graphics_shaders(context(), commands);
+    shaders.bind(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+  }
+  void draw_uncounted(const ShaderObjects& shaders) {
+    const RenderTarget target(context());
+    context().run([&](VkCommandBuffer commands) {
+      target.begin(commands);
+      draw(commands, shaders);
+      target.end(commands);
+    });
+    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
+  }
+  uint64_t fragments_of(const ShaderObjects& shaders) {
+    return drawn([&](VkCommandBuffer commands) { draw(commands, shaders); })
+        .at(kFragmentInvocations);
+  }
+  uint64_t instrumented_fragments(const ShaderObjects& shaders) {
+    const RenderTarget target(context());
+    const Instrumentation instrumentation(context());
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      target.begin(commands);
+      draw(commands, shaders);
+      target.end(commands);
+      instrumentation.end(commands);
+    });
+    return Counts(instrumentation, kFragment, orange_frag).invocations();
+  }
+  size_t notices(const std::string& text) {
+    const std::vector<Message> messages = context().messages();
+    return static_cast<size_t>(std::ranges::count_if(messages, [&](const Message& message) {
+      return message.text.find(text) != std::string::npos;
+    }));
+  }
+};
+
+TEST_P(LateShaderObjects, have_no_variants_until_a_query_wants_them) {
+  const auto shaders = make_orange();
+  EXPECT_EQ(created(), 2u);
+  draw_uncounted(*shaders);
+  EXPECT_EQ(created(), 2u);
+  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(created(), 4u);
+}
+
+TEST_P(LateShaderObjects, with_the_flag_have_the_variant_that_counts_from_the_start) {
+  const auto shaders = make_orange(VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM);
+  EXPECT_EQ(created(), 4u);
+  draw_uncounted(*shaders);
+  EXPECT_EQ(instrumented_fragments(*shaders), kTexels);
+  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(created(), 4u);
+}
+
+TEST_P(LateShaderObjects, keep_the_set_layouts_that_the_application_has_destroyed) {
+  const uint32_t before = set_layouts();
+  const VkDescriptorSetLayout layout = make_set_layout();
+  auto first = make_orange(0, {layout});
+  auto second = make_orange(0, {layout});
+  const uint32_t alive = set_layouts();
+  vkDestroyDescriptorSetLayout(context().device(), layout, nullptr);
+  EXPECT_EQ(set_layouts(), alive);
+  first.reset();
+  EXPECT_EQ(fragments_of(*second), kTexels);
+  EXPECT_EQ(created(), 6u);
+  second.reset();
+  EXPECT_EQ(set_layouts() - before, alive - before - 1);
+}
+
+TEST_P(LateShaderObjects, whose_set_layouts_have_allocation_callbacks_have_variants_at_once) {
+  CountingAllocator allocator;
+  const VkAllocationCallbacks callbacks = allocator.callbacks();
+  const VkDescriptorSetLayout layout = make_set_layout(&callbacks);
+  const auto shaders = make_orange(0, {layout});
+  const uint32_t all = created();
+  EXPECT_GE(all, 4u);
+  vkDestroyDescriptorSetLayout(context().device(), layout, &callbacks);
+  EXPECT_EQ(allocator.alive, 0);
+  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(created(), all);
+}
+
+TEST_P(LateShaderObjects, that_threads_bind_at_once_share_their_variants) {
+  const auto shaders = make_orange();
+  EXPECT_THAT(fragments_in_threads([&](VkCommandBuffer commands) { draw(commands, *shaders); }),
+              testing::Each(kTexels));
+  EXPECT_EQ(created(), 4u);
+}
+
+TEST_P(LateShaderObjects, that_the_driver_refuses_are_named_once_and_run_plain) {
+  const auto shaders = make_orange();
+  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  EXPECT_EQ(fragments_of(*shaders), 0u);
+  EXPECT_EQ(fragments_of(*shaders), 0u);
+  EXPECT_EQ(notices("a fragment shader"), 1u);
+  draw_uncounted(*shaders);
+  EXPECT_EQ(created(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, LateShaderObjects,
+                         testing::Values(VkShaderCreateFlagsEXT{0},
+                                         VK_SHADER_CREATE_LINK_STAGE_BIT_EXT),
+                         [](const auto& parameter) {
+                           return parameter.param == 0 ? "separate" : "linked";
+                         });
+
+}  // namespace
+}  // namespace tally::test
