@@ -136,7 +136,7 @@ void measure(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("What a capture of many small draws costs");
   tally::bench::Options options;
   app.add_option("--draws", options.draws)->check(CLI::PositiveNumber);
@@ -156,4 +156,6 @@ int main(int argc, char** argv) {
       tally::bench::measure(options);
     }
   });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -150,7 +150,7 @@ void print_frames(uint32_t draws, int rounds, std::span<const Use> uses) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace tally::bench;
   CLI::App app("What the counters layer costs the processor");
   int rounds = 15;
@@ -165,4 +165,6 @@ int main(int argc, char** argv) {
     print_recording(TinyDraws::kMaxDraws, rounds, kAll);
     print_frames(TinyDraws::kMaxDraws, rounds, kFrames);
   });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -5,8 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-
+#include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
 #include "spirv/analysis/block_map.h"
@@ -71,17 +70,14 @@ void run(int rounds) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("How the time of the pass grows with the module");
   int rounds = 3;
   app.add_option("--rounds", rounds, "the least of so many times is printed")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  try {
-    tally::bench::run(rounds);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  tally::bench::run(rounds);
   return 0;
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

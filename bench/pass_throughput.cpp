@@ -5,9 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <spirv-tools/libspirv.hpp>
 
-#include <cstdio>
-
 #include "corpus/module_files.h"
+#include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
 #include "spirv/analysis/block_map.h"
@@ -102,18 +101,15 @@ void run(const std::vector<std::string>& folders, int rounds) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("Megabytes of SPIR-V a second");
   std::vector<std::string> folders;
   int rounds = 15;
   app.add_option("folders", folders)->required()->check(CLI::ExistingDirectory);
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  try {
-    tally::bench::run(folders, rounds);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  tally::bench::run(folders, rounds);
   return 0;
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

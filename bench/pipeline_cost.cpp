@@ -355,7 +355,7 @@ void measure(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("What making pipelines costs");
   tally::bench::Options options;
   app.add_option("--pipelines", options.pipelines)->check(CLI::PositiveNumber);
@@ -378,4 +378,6 @@ int main(int argc, char** argv) {
       tally::bench::run_measured(options);
     }
   });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -189,7 +189,7 @@ void print_results(int rounds) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace tally::bench;
   CLI::App app("What emulated queries cost");
   int rounds = 9;
@@ -206,4 +206,6 @@ int main(int argc, char** argv) {
     print_frames("an occlusion query each", occlusion, true, rounds);
     print_results(rounds);
   });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -266,7 +266,7 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   tally::bench::Options options;
   CLI::App app("What counters by region cost through the layer");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
@@ -276,4 +276,6 @@ int main(int argc, char** argv) {
   app.add_flag("--each", options.each, "also each counter by itself, and all the others");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] { tally::bench::run(options); });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

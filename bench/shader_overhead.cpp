@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -122,6 +121,5 @@ int main(int argc, char** argv) try {
         {options.rounds, options.target_ms, options.only, options.subgroups});
   });
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+  return tally::bench::fail(error);
 }

@@ -168,7 +168,7 @@ void print_kernel(Profiled& device, const Kernel& kernel, uint32_t units, int ro
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace tally::bench;
   CLI::App app("What runs in the time pass of a performance query");
   int rounds = 9;
@@ -183,4 +183,6 @@ int main(int argc, char** argv) {
     print_kernel(device, *make_fragment_heavy(device.context(), capabilities), 1, rounds);
     print_kernel(device, *make_tiny_draws(device.context()), 1000, rounds);
   });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -31,9 +31,9 @@ constexpr uint32_t kSide = 16;  // of the field, in rectangles
 std::vector<test::Rectangle> make_field() {
   std::vector<test::Rectangle> field;
   for (uint32_t i = 0; i < kSide * kSide; ++i) {
-    const auto x = static_cast<float>(i % kSide);
-    const auto y = static_cast<float>(i / kSide);
-    const bool opaque = (i % kSide + i / kSide) % 2 == 0;
+    const uint32_t column = i % kSide, row = i / kSide;
+    const auto x = static_cast<float>(column), y = static_cast<float>(row);
+    const bool opaque = (column + row) % 2 == 0;
     field.push_back({x, y, x + 0.9f, y + 0.9f, 1 + static_cast<float>(i % 3), opaque});
   }
   return field;
@@ -152,7 +152,7 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   tally::bench::Options options;
   CLI::App app("The cost of counting ray-tracing shaders");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
@@ -160,4 +160,6 @@ int main(int argc, char** argv) {
   app.add_option("--height", options.height)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] { tally::bench::run(options); });
+} catch (const std::exception& error) {
+  return tally::bench::fail(error);
 }

@@ -20,9 +20,13 @@ int run_program(const std::function<void()>& body) {
     body();
     return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
+    return fail(error);
   }
+}
+
+int fail(const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
 
 void print_device(const Capabilities& capabilities) {

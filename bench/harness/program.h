@@ -1,6 +1,7 @@
 // Common start and end of the benchmark programs.
 #pragma once
 
+#include <exception>
 #include <functional>
 
 #include "harness/gpu.h"
@@ -12,6 +13,9 @@ namespace tally::bench {
 // whether the C library returns a software driver's memory to the kernel each frame depends on the
 // layout of the heap, and returning it costs as much as counting does.
 int run_program(const std::function<void()>& body);
+
+// For the handler of a program's main: prints one line on stderr, and returns the exit status 1.
+int fail(const std::exception& error);
 
 // Prints one line: device, driver, subgroup size.
 void print_device(const Capabilities& capabilities);
