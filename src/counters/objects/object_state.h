@@ -59,7 +59,7 @@ struct ObjectState {
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
   vk::HandleMap<VkShaderEXT, std::shared_ptr<ShaderObject>> shaders;
-  vk::HandleMap<VkDescriptorSetLayout, std::shared_ptr<SetLayout>> set_layouts;
+  SetLayouts set_layouts;
   ShaderSets shader_sets;
   ShaderBinaries shader_binaries;
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;

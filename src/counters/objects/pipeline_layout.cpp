@@ -99,6 +99,24 @@ VkResult PipelineLayout::create_own(VkDevice device, const DeviceTable& next,
   return create_extended(info, extended, &own_, nullptr);
 }
 
+void PipelineLayout::create_own_later(VkDevice device, const DeviceTable& next,
+                                      VkPipelineLayoutCreateFlags flags, Extended extended,
+                                      KeptSetLayouts sets) {
+  device_ = device;
+  next_ = &next;
+  later_ = std::make_unique<Later>(Later{flags, std::move(extended), std::move(sets)});
+}
+
+bool PipelineLayout::make_own() {
+  const std::lock_guard lock(mutex_);
+  if (const auto later = std::exchange(later_, nullptr)) {
+    const VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, nullptr,
+                                          later->flags};
+    create_own(device_, *next_, info, later->extended);
+  }
+  return heaps_ || own_ != VK_NULL_HANDLE;
+}
+
 StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) const {
   StageVariants::Addressing addressing;
   addressing.main.kind = path_ == AddressPath::Descriptor

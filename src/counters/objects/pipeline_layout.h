@@ -18,6 +18,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "counters/base/device_table.h"
 #include "counters/base/options.h"
 #include "counters/memory/word_pool.h"
+#include "counters/objects/set_layout.h"
 #include "counters/shader/stage_variants.h"
 
 namespace tally::counters {
@@ -85,6 +87,11 @@ class PipelineLayout {
   // The latter alone, for shader objects, which have no layout object.
   VkResult create_own(VkDevice device, const DeviceTable& next,
                       const VkPipelineLayoutCreateInfo& info, const Extended& extended);
+  // The same, once make_own() is called.
+  void create_own_later(VkDevice device, const DeviceTable& next, VkPipelineLayoutCreateFlags flags,
+                        Extended extended, KeptSetLayouts sets);
+  // Returns whether the layer's commands can use this layout. Thread-safe.
+  bool make_own();
 
   // Nothing if there is no memory for the reserved set.
   std::optional<Extended> extend(WordPool& words,
@@ -126,6 +133,11 @@ class PipelineLayout {
 
  private:
   AddressPath choose_path(const VkPipelineLayoutCreateInfo& info) const;
+  struct Later {
+    VkPipelineLayoutCreateFlags flags;
+    Extended extended;
+    KeptSetLayouts sets;
+  };
   VkResult create_extended(const VkPipelineLayoutCreateInfo& info, const Extended& extended,
                            VkPipelineLayout* handle, const VkAllocationCallbacks* allocator) const;
   std::vector<VkPushConstantRange> extended_ranges() const;
@@ -140,6 +152,8 @@ class PipelineLayout {
   VkDevice device_ = VK_NULL_HANDLE;
   const DeviceTable* next_ = nullptr;
   VkPipelineLayout own_ = VK_NULL_HANDLE;
+  std::mutex mutex_;              // held by make_own()
+  std::unique_ptr<Later> later_;  // what it needs
   bool heaps_ = false;
 };
 

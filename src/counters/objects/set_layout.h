@@ -1,11 +1,16 @@
 // A descriptor set layout that the application created without allocation callbacks. Once the
-// application has destroyed it, shader objects whose variants are not made yet keep it: they need
-// the driver's handle.
+// application has destroyed it, shader objects keep it for what is made of them later.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "counters/base/device_table.h"
+#include "vk/handle_map.h"
 
 namespace tally::counters {
 
@@ -27,6 +32,30 @@ class SetLayout {
   const DeviceTable& next_;
   VkDescriptorSetLayout handle_;
   bool owned_ = false;
+};
+
+using KeptSetLayouts = std::vector<std::shared_ptr<const SetLayout>>;
+
+// Those of a device that exist, by their handles.
+class SetLayouts {
+ public:
+  void add(VkDescriptorSetLayout handle, std::shared_ptr<SetLayout> layout) {
+    layouts_.insert(handle, std::move(layout));
+  }
+  std::shared_ptr<SetLayout> take(VkDescriptorSetLayout handle) { return layouts_.take(handle); }
+
+  // Nothing if one of them is not known. Null handles are left out.
+  std::optional<KeptSetLayouts> find(std::span<const VkDescriptorSetLayout> handles) const {
+    KeptSetLayouts found;
+    for (const VkDescriptorSetLayout handle : handles) {
+      if (handle == VK_NULL_HANDLE) continue;
+      if (!found.emplace_back(layouts_.find(handle))) return std::nullopt;
+    }
+    return found;
+  }
+
+ private:
+  vk::HandleMap<VkDescriptorSetLayout, std::shared_ptr<SetLayout>> layouts_;
 };
 
 }  // namespace tally::counters

@@ -79,9 +79,11 @@ class PlainShaders {
       Layout& layout = layouts_.emplace_back();
       if ((info.flags & VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT) != 0) {
         layout.known = heap_layout_of(state, info);
+        layout.sets.emplace();
         continue;
       }
       const VkPipelineLayoutCreateInfo asked = layout_info_of(info);
+      layout.sets = state.set_layouts.find({info.pSetLayouts, info.setLayoutCount});
       layout.known = std::make_shared<PipelineLayout>(asked, state.layout_rules);
       layout.extended = layout.known->extend(words, {info.pSetLayouts, info.setLayoutCount});
       if (!layout.extended) continue;
@@ -94,12 +96,21 @@ class PlainShaders {
 
   std::span<const VkShaderCreateInfoEXT> infos() const { return infos_; }
 
+  // Nothing if one of the application's set layouts cannot be kept.
+  const std::optional<KeptSetLayouts>& sets(size_t i) const { return layouts_[i].sets; }
+
   // `counts`: the layer's commands need a handle of it. Null if there is none.
   std::shared_ptr<PipelineLayout> layout(const ObjectState& state, size_t i, bool counts) const {
     const Layout& layout = layouts_[i];
     if (layout.known && layout.known->has_heaps()) return layout.known;
     if (!layout.extended) return nullptr;
     if (!counts && !layout.known->covers_reserved()) return layout.known;
+    if (layout.sets) {
+      layout.known->create_own_later(state.device.handle, state.device.next,
+                                     layout_info_of(infos_[i]).flags, *layout.extended,
+                                     *layout.sets);
+      return layout.known;
+    }
     const VkResult result = layout.known->create_own(state.device.handle, state.device.next,
                                                      layout_info_of(infos_[i]), *layout.extended);
     return result == VK_SUCCESS ? layout.known : nullptr;
@@ -109,6 +120,7 @@ class PlainShaders {
   struct Layout {
     std::shared_ptr<PipelineLayout> known;
     std::optional<PipelineLayout::Extended> extended;
+    std::optional<KeptSetLayouts> sets;
   };
   std::vector<VkShaderCreateInfoEXT> infos_;
   std::deque<Layout> layouts_;
@@ -130,7 +142,7 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
     shader->origin = origin_of(state, originals[i]);
     const bool counts = shader->instrumented || state.needs.query_counters || state.needs.regions;
     shader->layout = plain.layout(state, i, counts);
-    const NewShader added{plain.infos()[i], originals[i].setLayoutCount, shader};
+    const NewShader added{plain.infos()[i], plain.sets(i), shader};
     if (is_linked(originals[i])) {
       linked.push_back(added);
     } else {
@@ -176,7 +188,7 @@ void note_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
                      const VkAllocationCallbacks* allocator) {
   if (allocator || !state.layout_rules.shader_slots) return;
   vk::guarded_void([&] {
-    state.set_layouts.insert(
+    state.set_layouts.add(
         layout, std::make_shared<SetLayout>(state.device.handle, state.device.next, layout));
   });
 }

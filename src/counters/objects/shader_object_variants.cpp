@@ -11,7 +11,6 @@
 #include "counters/objects/kept_create_info.h"
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_variants.h"
-#include "counters/objects/set_layout.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/specialization.h"
 #include "vk/boundary.h"
@@ -195,21 +194,15 @@ class ShaderGroup {
 struct KeptShaders {
   KeptMemory memory;
   std::vector<VkShaderCreateInfoEXT> infos;
-  std::vector<std::shared_ptr<const SetLayout>> set_layouts;
+  KeptSetLayouts set_layouts;
 };
 
 // Null if it cannot keep all of them.
-std::shared_ptr<const KeptShaders> keep_shaders(const ObjectState& state,
-                                                std::span<const NewShader> shaders) {
+std::shared_ptr<const KeptShaders> keep_shaders(std::span<const NewShader> shaders) {
   auto kept = std::make_shared<KeptShaders>();
   for (const NewShader& shader : shaders) {
-    for (uint32_t i = 0; i < shader.application_sets; ++i) {
-      const VkDescriptorSetLayout handle = shader.info.pSetLayouts[i];
-      if (handle == VK_NULL_HANDLE) continue;
-      std::shared_ptr<const SetLayout> layout = state.set_layouts.find(handle);
-      if (!layout) return nullptr;
-      kept->set_layouts.push_back(std::move(layout));
-    }
+    if (!shader.sets) return nullptr;
+    kept->set_layouts.insert(kept->set_layouts.end(), shader.sets->begin(), shader.sets->end());
     if (!keep(kept->memory, kept->infos.emplace_back(shader.info))) return nullptr;
   }
   return kept;
@@ -246,7 +239,7 @@ class GroupMaker : public ShaderVariantMaker {
     if (variant != full_variant(variant) || !choice_.has(variant)) return;
     std::vector<NewShader> shaders;
     for (const Member& member : members_) {
-      shaders.push_back({member.info, 0, member.shader.lock()});
+      shaders.push_back({member.info, {}, member.shader.lock()});
       if (!shaders.back().shader) return;  // linked shaders are of no use without all others
     }
     ShaderGroup group(state_, shaders, alpha_to_coverage_);
@@ -306,7 +299,7 @@ void give_variants(ObjectState& state, std::vector<NewShader> shaders) {
     notice_refusal(state, *shader.shader, "it was created from a binary whose SPIR-V is not known");
     return;
   }
-  const auto kept = keep_shaders(state, shaders);
+  const auto kept = keep_shaders(shaders);
   // Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
   const bool in_sets = std::ranges::any_of(
       shaders, [](const NewShader& shader) { return may_be_in_sets(shader.info); });

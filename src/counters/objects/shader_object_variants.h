@@ -10,8 +10,10 @@
 #include <tally/vulkan_newer.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "counters/objects/set_layout.h"
 #include "counters/objects/shader_object.h"
 
 namespace tally::counters {
@@ -20,8 +22,8 @@ struct ObjectState;
 
 // A shader object whose variants are wanted.
 struct NewShader {
-  VkShaderCreateInfoEXT info{};   // without the layer's flag, with the layer's constants and sets
-  uint32_t application_sets = 0;  // the first of its set layouts, which are the application's
+  VkShaderCreateInfoEXT info{};  // without the layer's flag, with the layer's constants and sets
+  std::optional<KeptSetLayouts> sets;  // of the application; nothing if one cannot be kept
   std::shared_ptr<ShaderObject> shader;
 };
 

@@ -73,7 +73,9 @@ std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
     const bool better = !layout || (layout->has_heaps() ? shader->layout->application_end() >
                                                               layout->application_end()
                                                         : layout->handle() == VK_NULL_HANDLE);
-    if (better) layout = shader->layout;
+    if (!better) continue;
+    layout = shader->layout;
+    layout->make_own();
   }
   return layout;
 }

@@ -39,7 +39,7 @@ class ShaderSet {
   std::shared_ptr<const ShaderSet> covering() const;
   bool instrumented() const;
   VkShaderStageFlags stages() const;
-  // Null if no shader has a layout.
+  // The one that the layer uses, with its handle. Null if no shader has a layout.
   std::shared_ptr<PipelineLayout> layout() const;
   // The stages that this variant counts.
   std::shared_ptr<const Program> make_program(Variant variant) const;
