@@ -44,7 +44,7 @@ class ShaderVariantMaker {
 
   // Makes the variant if it is wanted for the first time. Thread-safe; takes no lock once the
   // variant is known.
-  void want(Variant variant) {
+  void ensure(Variant variant) {
     if (!known_[static_cast<size_t>(variant)].load(std::memory_order_acquire)) make_once(variant);
   }
 
@@ -71,7 +71,7 @@ struct ShaderObject {
   VkShaderEXT& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkShaderEXT variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
   bool has(Variant which) const {
-    if (maker) maker->want(which);
+    if (maker) maker->ensure(which);
     return variant(which) != VK_NULL_HANDLE;
   }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }

@@ -146,11 +146,11 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
     if (is_linked(originals[i])) {
       linked.push_back(added);
     } else {
-      give_variants(state, {added});
+      set_up_variants(state, {added});
     }
     state.shaders.insert(handles[i], std::move(shader));
   }
-  if (!linked.empty() && linked_complete) give_variants(state, std::move(linked));
+  if (!linked.empty() && linked_complete) set_up_variants(state, std::move(linked));
 }
 
 }  // namespace

@@ -256,15 +256,15 @@ class GroupMaker : public ShaderVariantMaker {
 };
 
 // Returns the maker, which has made all variants if they cannot be made later.
-std::shared_ptr<GroupMaker> give_maker(ObjectState& state, VariantChoice choice,
-                                       std::span<const NewShader> shaders,
-                                       const std::shared_ptr<const KeptShaders>& kept,
-                                       bool alpha_to_coverage) {
+std::shared_ptr<GroupMaker> set_maker(ObjectState& state, VariantChoice choice,
+                                      std::span<const NewShader> shaders,
+                                      const std::shared_ptr<const KeptShaders>& kept,
+                                      bool alpha_to_coverage) {
   auto maker = std::make_shared<GroupMaker>(state, choice, shaders, kept, alpha_to_coverage);
   for (const NewShader& shader : shaders) shader.shader->maker = maker;
   if (kept) return maker;
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
-    maker->want(variant);
+    maker->ensure(variant);
   }
   return maker;
 }
@@ -288,7 +288,7 @@ void ShaderVariantMaker::make_once(Variant variant) {
   known.store(true, std::memory_order_release);
 }
 
-void give_variants(ObjectState& state, std::vector<NewShader> shaders) {
+void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
   const bool instrumented = std::ranges::any_of(shaders, is_instrumented);
   const bool fragments = std::ranges::any_of(shaders, is_fragment);
   const VariantChoice choice{instrumented || state.needs.query_counters,
@@ -303,7 +303,7 @@ void give_variants(ObjectState& state, std::vector<NewShader> shaders) {
   // Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
   const bool in_sets = std::ranges::any_of(
       shaders, [](const NewShader& shader) { return may_be_in_sets(shader.info); });
-  const auto maker = give_maker(state, choice, shaders, kept, in_sets);
+  const auto maker = set_maker(state, choice, shaders, kept, in_sets);
   if (instrumented) {
     shaders.front().shader->choose(make_variant(choice.blocks, choice.regions));
   }
@@ -311,7 +311,7 @@ void give_variants(ObjectState& state, std::vector<NewShader> shaders) {
   for (NewShader& shader : shaders) {
     shader.shader = shader.shader->covering = covering_of(*shader.shader);
   }
-  give_maker(state, choice, shaders, kept, true);
+  set_maker(state, choice, shaders, kept, true);
 }
 
 }  // namespace tally::counters

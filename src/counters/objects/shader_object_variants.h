@@ -29,6 +29,6 @@ struct NewShader {
 
 // Call while the shaders are created: of one shader, or of all that are linked. Makes the variant
 // of shaders with the flag, whose creation says what runs uninstrumented.
-void give_variants(ObjectState& state, std::vector<NewShader> shaders);
+void set_up_variants(ObjectState& state, std::vector<NewShader> shaders);
 
 }  // namespace tally::counters
