@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"

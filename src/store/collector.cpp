@@ -175,6 +175,7 @@ class Collector::Loop {
   bool accept_one();
   bool read_some(Connection& connection);
   void report_dropped(const Connection& connection, int64_t now);
+  void report_refused();
   void drop(Connection& connection, const Status& status);
   void commit_when_due(bool idle);
   void give_orders();
@@ -196,6 +197,7 @@ class Collector::Loop {
   std::atomic<int64_t> deadline_ns_ = kNever;
   bool cut_off_ = false;
   bool gathers_ = false;  // before the next read
+  uint64_t refused_ = 0;  // processes beyond kMaxConnections
   std::atomic<uint64_t> processes_ = 0;
   std::atomic<uint64_t> connected_ = 0;
   std::atomic<uint64_t> frames_ = 0;
@@ -230,6 +232,16 @@ void Collector::Loop::run() {
     if (polled[1].revents) accept_one();
     connected_ = connections_.size();
   }
+  report_refused();
+}
+
+void Collector::Loop::report_refused() {
+  if (refused_ == 0) return;
+  writer_.add(MessageRow{
+      .time_ns = monotonic_ns(),
+      .severity = Severity::Warning,
+      .text = fmt::format("processes that were not captured, because {} others were connected: {}",
+                          kMaxConnections, refused_)});
 }
 
 void Collector::Loop::gather() const {
@@ -275,9 +287,13 @@ bool Collector::Loop::accept_one() {
   connected_ = connections_.size() + 1;
   UniqueFd accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   const bool waited = static_cast<bool>(accepted);
-  if (waited && same_user(accepted.get()) && connections_.size() < kMaxConnections && !cut_off_) {
-    connections_.emplace_back(std::move(accepted), writer_, limit_);
-    ++processes_;
+  if (waited && same_user(accepted.get()) && !cut_off_) {
+    if (connections_.size() < kMaxConnections) {
+      connections_.emplace_back(std::move(accepted), writer_, limit_);
+      ++processes_;
+    } else {
+      ++refused_;
+    }
   }
   connected_ = connections_.size();
   return waited;

@@ -98,6 +98,16 @@ class CollectorTest : public ::testing::Test {
     EXPECT_TRUE(client.ok()) << client.error().message;
     return std::move(*client);
   }
+  // Without a sender.
+  UniqueFd connect_socket() {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    collector_->socket_path().copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    return socket;
+  }
   void finish(std::chrono::milliseconds grace = std::chrono::seconds(10)) {
     const Status status = collector_->finish(0, grace);
     ASSERT_TRUE(status.ok()) << status.error().message;
@@ -377,16 +387,27 @@ TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
 }
 
 TEST_F(CollectorTest, a_stream_without_a_handshake_leaves_no_process) {
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  collector_->socket_path().copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
-            0);
+  const UniqueFd socket = connect_socket();
   ASSERT_EQ(::send(socket.get(), "hello, receiver", 15, MSG_NOSIGNAL), 15);
   finish(std::chrono::milliseconds(100));
   EXPECT_EQ(number("SELECT count(*) FROM process"), 0);
   EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("does not send"));
+}
+
+TEST_F(CollectorTest, processes_beyond_the_most_that_it_accepts_are_counted) {
+  constexpr size_t kMost = 256;
+  std::vector<UniqueFd> sockets;
+  while (sockets.size() < kMost) sockets.push_back(connect_socket());
+  while (collector_->progress().processes < kMost) std::this_thread::yield();
+  for (int i = 0; i < 3; ++i) {
+    char byte = 0;
+    EXPECT_LE(::recv(connect_socket().get(), &byte, 1, 0), 0) << "the receiver has closed it";
+  }
+  sockets.clear();
+  finish();
+  EXPECT_EQ(collector_->progress().processes, kMost);
+  EXPECT_THAT(text("SELECT text FROM message WHERE text LIKE '%not captured%'"),
+              HasSubstr("because 256 others were connected: 3"));
 }
 
 TEST_F(CollectorTest, the_socket_is_for_this_user_alone_and_goes_away) {
@@ -425,56 +446,6 @@ TEST_F(CollectorTest, a_process_is_connected_before_it_is_accepted) {
   }
 }
 
-// A socket that accepts, and reads only where it is told to.
-class DeafReceiver {
- public:
-  explicit DeafReceiver(const std::string& path)
-      : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
-              0);
-    EXPECT_EQ(::listen(listener_.get(), 4), 0);
-  }
-  // Reads one connection to its end, with pauses; how many bytes came.
-  size_t read_slowly() {
-    const UniqueFd socket(::accept(listener_.get(), nullptr, nullptr));
-    std::vector<std::byte> buffer(size_t{1} << 20);
-    size_t total = 0;
-    for (ssize_t size = 1; size > 0;) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      size = ::read(socket.get(), buffer.data(), buffer.size());
-      total += size > 0 ? static_cast<size_t>(size) : 0;
-    }
-    return total;
-  }
-
- private:
-  UniqueFd listener_;
-};
-
-// It has a socket's buffer and the limit for itself; who pushes more waits until it is given up.
-TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up) {
-  const TestDirectory directory;
-  DeafReceiver deaf(directory.file("deaf"));
-  constexpr auto kPatience = std::chrono::milliseconds(300);
-  auto client = StreamClient::connect(directory.file("deaf"), kPatience);
-  ASSERT_TRUE(client.ok());
-  (*client)->ledger().add_submitted(1);
-  constexpr size_t kLimit = 4 << 20;
-  const auto begin = std::chrono::steady_clock::now();
-  size_t taken = 0;
-  while (taken < 100 && (*client)->push(Bytes(1 << 20), kLimit)) ++taken;
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, kPatience);
-  EXPECT_GE(taken, 4u);
-  EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
-  EXPECT_TRUE((*client)->receiver_gone());
-  EXPECT_FALSE((*client)->flush());
-  const ReceivedLedger shared(UniqueFd(::dup((*client)->ledger().descriptor())));
-  EXPECT_EQ(shared.submitted(), std::nullopt) << "how many commands are missing is not known";
-}
-
 bool has_thread(const std::string& name) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string found;
@@ -499,26 +470,6 @@ TEST_F(CollectorTest, the_sender_s_thread_ends_when_there_is_nothing_to_send_and
     }
     EXPECT_FALSE(has_thread("tally-send"));
   }
-}
-
-TEST(StreamClient, a_slow_receiver_gets_everything) {
-  const TestDirectory directory;
-  DeafReceiver slow(directory.file("slow"));
-  auto client = StreamClient::connect(directory.file("slow"), std::chrono::seconds(60));
-  ASSERT_TRUE(client.ok());
-  constexpr size_t kBytes = 8 << 20;
-  std::thread sender([&] {
-    for (size_t sent = 0; sent < kBytes; sent += 1 << 20) (*client)->push(Bytes(1 << 20), 1 << 20);
-    client->reset();
-  });
-  EXPECT_EQ(slow.read_slowly(), kHandshakeBytes + kBytes);
-  sender.join();
-}
-
-TEST(StreamClient, without_a_receiver_there_is_an_error) {
-  const auto client = StreamClient::connect("/nowhere/at/all");
-  ASSERT_FALSE(client.ok());
-  EXPECT_THAT(client.error().message, HasSubstr("/nowhere/at/all"));
 }
 
 }  // namespace

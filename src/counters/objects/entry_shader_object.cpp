@@ -1,4 +1,5 @@
-// VK_EXT_shader_object. Its commands are in recording/entry_command_buffer.cpp.
+// VK_EXT_shader_object, and the set layouts that shader objects keep. Its commands are in
+// recording/entry_command_buffer.cpp.
 #include "counters/layer/entry_points.h"
 #include "counters/objects/shader_object_creation.h"
 #include "vk/boundary.h"
@@ -50,7 +51,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_set_layout(VkDevice handle,
   Device& device = *find_device(handle);
   const VkResult result = device.next().CreateDescriptorSetLayout(handle, info, allocator, layout);
   DeviceState* state = device.state();
-  if (result == VK_SUCCESS && state) note_set_layout(state->objects, *layout, allocator);
+  if (result == VK_SUCCESS && state) state->objects.set_layouts.note(*layout, allocator);
   return result;
 }
 
@@ -58,7 +59,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_set_layout(VkDevice handle, VkDescriptor
                                                    const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
   if (DeviceState* state = device.state()) {
-    destroy_set_layout(state->objects, layout, allocator);
+    state->objects.set_layouts.destroy(layout, allocator);
   } else {
     device.next().DestroyDescriptorSetLayout(handle, layout, allocator);
   }

@@ -44,6 +44,7 @@ struct ObjectState {
         push_guard(device.handle, device.next, rules),
         fences(device.handle, device.next),
         instrumenter(options),
+        set_layouts(device.handle, device.next, rules.shader_slots),
         compile_threads(threads) {}
 
   const DeviceContext& device;

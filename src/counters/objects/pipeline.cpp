@@ -25,8 +25,7 @@ void Pipeline::make(Variant which) const {
 }
 
 void Pipeline::take_from_shaders(Variant which) {
-  const bool usable = layout && (layout->has_heaps() || layout->handle() != VK_NULL_HANDLE);
-  if (!usable || !shaders->has(which)) return;
+  if (!layout || !layout->make_own() || !shaders->has(which)) return;
   const auto i = static_cast<size_t>(which);
   if (counts_blocks(which)) programs[i] = shaders->make_program(which);
   shaders_have_[i] = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "counters/base/device_table.h"
+#include "vk/boundary.h"
 #include "vk/handle_map.h"
 
 namespace tally::counters {
@@ -36,13 +37,27 @@ class SetLayout {
 
 using KeptSetLayouts = std::vector<std::shared_ptr<const SetLayout>>;
 
-// Those of a device that exist, by their handles.
+// Those of a device that exist, by their handles. Thread-safe.
 class SetLayouts {
  public:
-  void add(VkDescriptorSetLayout handle, std::shared_ptr<SetLayout> layout) {
-    layouts_.insert(handle, std::move(layout));
+  // `used`: shader objects are enabled on the device. Without them nothing is kept.
+  SetLayouts(VkDevice device, const DeviceTable& next, bool used)
+      : device_(device), next_(next), used_(used) {}
+
+  // After the application has created the layout.
+  void note(VkDescriptorSetLayout layout, const VkAllocationCallbacks* allocator) {
+    if (!used_ || allocator) return;
+    vk::guarded_void(
+        [&] { layouts_.insert(layout, std::make_shared<SetLayout>(device_, next_, layout)); });
   }
-  std::shared_ptr<SetLayout> take(VkDescriptorSetLayout handle) { return layouts_.take(handle); }
+  // In place of the driver's command.
+  void destroy(VkDescriptorSetLayout layout, const VkAllocationCallbacks* allocator) {
+    if (const auto known = layouts_.take(layout)) {
+      known->own();
+    } else {
+      next_.DestroyDescriptorSetLayout(device_, layout, allocator);
+    }
+  }
 
   // Nothing if one of them is not known. Null handles are left out.
   std::optional<KeptSetLayouts> find(std::span<const VkDescriptorSetLayout> handles) const {
@@ -55,6 +70,9 @@ class SetLayouts {
   }
 
  private:
+  const VkDevice device_;
+  const DeviceTable& next_;
+  const bool used_;
   vk::HandleMap<VkDescriptorSetLayout, std::shared_ptr<SetLayout>> layouts_;
 };
 

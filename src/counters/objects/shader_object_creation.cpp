@@ -184,24 +184,6 @@ void destroy_shader_object(ObjectState& state, VkShaderEXT shader,
   state.device.next.DestroyShaderEXT(state.device.handle, shader, allocator);
 }
 
-void note_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
-                     const VkAllocationCallbacks* allocator) {
-  if (allocator || !state.layout_rules.shader_slots) return;
-  vk::guarded_void([&] {
-    state.set_layouts.add(
-        layout, std::make_shared<SetLayout>(state.device.handle, state.device.next, layout));
-  });
-}
-
-void destroy_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
-                        const VkAllocationCallbacks* allocator) {
-  if (const auto known = state.set_layouts.take(layout)) {
-    known->own();
-  } else {
-    state.device.next.DestroyDescriptorSetLayout(state.device.handle, layout, allocator);
-  }
-}
-
 void note_shader_binary(ObjectState& state, VkShaderEXT shader, std::span<const std::byte> binary) {
   const auto known = state.shaders.find(shader);
   if (known && known->origin) state.shader_binaries.add(binary, known->origin);

@@ -21,12 +21,6 @@ VkResult create_shader_objects(ObjectState& state, WordPool& words,
 void destroy_shader_object(ObjectState& state, VkShaderEXT shader,
                            const VkAllocationCallbacks* allocator);
 
-// Remembers a descriptor set layout that shader objects may keep.
-void note_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
-                     const VkAllocationCallbacks* allocator);
-void destroy_set_layout(ObjectState& state, VkDescriptorSetLayout layout,
-                        const VkAllocationCallbacks* allocator);
-
 // Remembers what a binary was made of that the application received.
 void note_shader_binary(ObjectState& state, VkShaderEXT shader, std::span<const std::byte> binary);
 

@@ -236,7 +236,8 @@ class GroupMaker : public ShaderVariantMaker {
   };
 
   void make(Variant variant) override {
-    if (variant != full_variant(variant) || !choice_.has(variant)) return;
+    if (variant == Variant::Plain || variant != full_variant(variant)) return;
+    if (!choice_.has(variant)) return;
     std::vector<NewShader> shaders;
     for (const Member& member : members_) {
       shaders.push_back({member.info, {}, member.shader.lock()});

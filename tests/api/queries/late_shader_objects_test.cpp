@@ -1,19 +1,16 @@
 // Variants of shader objects are made when a recording first wants them. The test driver counts the
 // shader objects that it creates, and refuses set layouts that do not exist.
 #include "api/driver/counters.h"
-#include "api/queries/scenes.h"
+#include "api/queries/late_variants.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
 #include "support/counting_allocator.h"
-#include "support/instrumentation.h"
 #include "support/shader_objects.h"
 
 namespace tally::test {
 namespace {
 
-constexpr uint64_t kTexels = 64 * 64;
-
-class LateShaderObjects : public QueryTypes,
+class LateShaderObjects : public LateVariantsTest,
                           public testing::WithParamInterface<VkShaderCreateFlagsEXT> {
  protected:
   void SetUp() override {
@@ -29,7 +26,6 @@ class LateShaderObjects : public QueryTypes,
                                        VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
                  .device_next = &shaders});
   }
-  void TearDown() override { unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED"); }
 
   uint32_t created() {
     return context().function<driver::CreatedShaders>(driver::kCreatedShaders)(context().device());
@@ -54,61 +50,32 @@ class LateShaderObjects : public QueryTypes,
     check(vkCreateDescriptorSetLayout(context().device(), &info, callbacks, &layout));
     return layout;
   }
-  void draw(VkCommandBuffer commands, const ShaderObjects& shaders) {
-    set_draw_state(context(), commands);
-    unbind_graphics_shaders(context(), commands);
-    shaders.bind(commands);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-  }
-  void draw_uncounted(const ShaderObjects& shaders) {
-    const RenderTarget target(context());
-    context().run([&](VkCommandBuffer commands) {
-      target.begin(commands);
-      draw(commands, shaders);
-      target.end(commands);
-    });
-    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
-  }
-  uint64_t fragments_of(const ShaderObjects& shaders) {
-    return drawn([&](VkCommandBuffer commands) { draw(commands, shaders); })
-        .at(kFragmentInvocations);
-  }
-  uint64_t instrumented_fragments(const ShaderObjects& shaders) {
-    const RenderTarget target(context());
-    const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      target.begin(commands);
-      draw(commands, shaders);
-      target.end(commands);
-      instrumentation.end(commands);
-    });
-    return Counts(instrumentation, kFragment, orange_frag).invocations();
-  }
-  size_t notices(const std::string& text) {
-    const std::vector<Message> messages = context().messages();
-    return static_cast<size_t>(std::ranges::count_if(messages, [&](const Message& message) {
-      return message.text.find(text) != std::string::npos;
-    }));
+  Draw draw_with(const ShaderObjects& shaders) {
+    return [&](VkCommandBuffer commands) {
+      set_draw_state(context(), commands);
+      unbind_graphics_shaders(context(), commands);
+      shaders.bind(commands);
+      vkCmdDraw(commands, 3, 1, 0, 0);
+    };
   }
 };
 
 TEST_P(LateShaderObjects, have_no_variants_until_a_query_wants_them) {
   const auto shaders = make_orange();
   EXPECT_EQ(created(), 2u);
-  draw_uncounted(*shaders);
+  draw_uncounted(draw_with(*shaders));
   EXPECT_EQ(created(), 2u);
-  EXPECT_EQ(fragments_of(*shaders), kTexels);
-  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), kPixels);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), kPixels);
   EXPECT_EQ(created(), 4u);
 }
 
 TEST_P(LateShaderObjects, with_the_flag_have_the_variant_that_counts_from_the_start) {
   const auto shaders = make_orange(VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM);
   EXPECT_EQ(created(), 4u);
-  draw_uncounted(*shaders);
-  EXPECT_EQ(instrumented_fragments(*shaders), kTexels);
-  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  draw_uncounted(draw_with(*shaders));
+  EXPECT_EQ(instrumented_fragments(draw_with(*shaders)), kPixels);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), kPixels);
   EXPECT_EQ(created(), 4u);
 }
 
@@ -121,7 +88,7 @@ TEST_P(LateShaderObjects, keep_the_set_layouts_that_the_application_has_destroye
   vkDestroyDescriptorSetLayout(context().device(), layout, nullptr);
   EXPECT_EQ(set_layouts(), alive);
   first.reset();
-  EXPECT_EQ(fragments_of(*second), kTexels);
+  EXPECT_EQ(fragments_of(draw_with(*second)), kPixels);
   EXPECT_EQ(created(), 6u);
   second.reset();
   EXPECT_EQ(set_layouts() - before, alive - before - 1);
@@ -136,24 +103,23 @@ TEST_P(LateShaderObjects, whose_set_layouts_have_allocation_callbacks_have_varia
   EXPECT_GE(all, 4u);
   vkDestroyDescriptorSetLayout(context().device(), layout, &callbacks);
   EXPECT_EQ(allocator.alive, 0);
-  EXPECT_EQ(fragments_of(*shaders), kTexels);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), kPixels);
   EXPECT_EQ(created(), all);
 }
 
 TEST_P(LateShaderObjects, that_threads_bind_at_once_share_their_variants) {
   const auto shaders = make_orange();
-  EXPECT_THAT(fragments_in_threads([&](VkCommandBuffer commands) { draw(commands, *shaders); }),
-              testing::Each(kTexels));
+  EXPECT_THAT(fragments_in_threads(draw_with(*shaders)), testing::Each(kPixels));
   EXPECT_EQ(created(), 4u);
 }
 
 TEST_P(LateShaderObjects, that_the_driver_refuses_are_named_once_and_run_plain) {
   const auto shaders = make_orange();
   setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
-  EXPECT_EQ(fragments_of(*shaders), 0u);
-  EXPECT_EQ(fragments_of(*shaders), 0u);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), 0u);
+  EXPECT_EQ(fragments_of(draw_with(*shaders)), 0u);
   EXPECT_EQ(notices("a fragment shader"), 1u);
-  draw_uncounted(*shaders);
+  draw_uncounted(draw_with(*shaders));
   EXPECT_EQ(created(), 2u);
 }
 

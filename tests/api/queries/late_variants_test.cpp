@@ -1,17 +1,14 @@
 // Variants of pipelines are made when a recording first wants them. The test driver counts the
 // pipelines that it creates.
+#include "api/queries/late_variants.h"
 #include "api/driver/counters.h"
-#include "api/queries/scenes.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
-#include "support/instrumentation.h"
 
 namespace tally::test {
 namespace {
 
-constexpr uint64_t kPixels = 64 * 64;
-
-class LateVariants : public QueryTypes {
+class LateVariants : public LateVariantsTest {
  protected:
   // The extension of shader instrumentation is enabled too. Threads that compile ahead would create
   // variants that nobody asked for.
@@ -24,7 +21,7 @@ class LateVariants : public QueryTypes {
                  .device_next = &feature});
   }
   void TearDown() override {
-    unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED");
+    LateVariantsTest::TearDown();
     unsetenv("TALLY_COMPILE_AHEAD");
   }
 
@@ -37,47 +34,18 @@ class LateVariants : public QueryTypes {
     more.next = next;
     return make_graphics({{kVertex, full_screen_vert}, {kFragment, orange_frag}}, more);
   }
-  // One triangle over the whole target.
-  void draw_uncounted(VkPipeline pipeline) {
-    const RenderTarget target(context());
-    context().run([&](VkCommandBuffer commands) {
-      target.begin(commands);
-      draw(commands, pipeline, 3);
-      target.end(commands);
-    });
-    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
-  }
-  uint64_t fragments_of(VkPipeline pipeline) {
-    return drawn([&](VkCommandBuffer commands) { draw(commands, pipeline, 3); })
-        .at(kFragmentInvocations);
-  }
-  uint64_t instrumented_fragments(VkPipeline pipeline) {
-    const RenderTarget target(context());
-    const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      target.begin(commands);
-      draw(commands, pipeline, 3);
-      target.end(commands);
-      instrumentation.end(commands);
-    });
-    return Counts(instrumentation, kFragment, orange_frag).invocations();
-  }
-  size_t notices(const std::string& text) {
-    const std::vector<Message> messages = context().messages();
-    return static_cast<size_t>(std::ranges::count_if(messages, [&](const Message& message) {
-      return message.text.find(text) != std::string::npos;
-    }));
+  Draw draw_with(VkPipeline pipeline) {
+    return [=, this](VkCommandBuffer commands) { draw(commands, pipeline, 3); };
   }
 };
 
 TEST_F(LateVariants, are_made_once_when_a_query_wants_them) {
   const Pipeline pipeline = make_orange();
   EXPECT_EQ(created(), 1u);
-  draw_uncounted(pipeline);
+  draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(created(), 1u);
-  EXPECT_EQ(fragments_of(pipeline), kPixels);
-  EXPECT_EQ(fragments_of(pipeline), kPixels);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), kPixels);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), kPixels);
   EXPECT_EQ(created(), 2u);
 }
 
@@ -118,13 +86,13 @@ TEST_F(LateVariants, include_one_with_packed_draw_indices_once_many_draws_have_a
 
 TEST_F(LateVariants, a_pipeline_with_the_flag_is_created_once_and_plain_when_it_runs_uncounted) {
   const Pipeline pipeline = make_orange(&kInstrument);
-  EXPECT_EQ(instrumented_fragments(pipeline), kPixels);
-  EXPECT_EQ(fragments_of(pipeline), kPixels);
+  EXPECT_EQ(instrumented_fragments(draw_with(pipeline)), kPixels);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), kPixels);
   EXPECT_EQ(created(), 1u);
-  draw_uncounted(pipeline);
+  draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(created(), 2u);
-  draw_uncounted(pipeline);
-  EXPECT_EQ(instrumented_fragments(pipeline), kPixels);
+  draw_uncounted(draw_with(pipeline));
+  EXPECT_EQ(instrumented_fragments(draw_with(pipeline)), kPixels);
   EXPECT_EQ(created(), 2u);
 }
 
@@ -160,18 +128,17 @@ TEST_F(LateVariants, need_nothing_that_the_application_has_destroyed) {
 
 TEST_F(LateVariants, threads_that_bind_a_pipeline_at_once_share_its_variant) {
   const Pipeline pipeline = make_orange();
-  EXPECT_THAT(fragments_in_threads([&](VkCommandBuffer commands) { draw(commands, pipeline, 3); }),
-              testing::Each(kPixels));
+  EXPECT_THAT(fragments_in_threads(draw_with(pipeline)), testing::Each(kPixels));
   EXPECT_EQ(created(), 2u);
 }
 
 TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pipeline_runs) {
   const Pipeline pipeline = make_orange();
   setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
-  EXPECT_EQ(fragments_of(pipeline), 0u);
-  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
   EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
-  draw_uncounted(pipeline);
+  draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(created(), 1u);
 }
 
@@ -187,8 +154,8 @@ TEST_F(LateVariants, a_layout_without_room_is_said_once_and_the_plain_pipeline_r
   orange.stages = {{kVertex, full_screen_vert}, {kFragment, orange_frag}};
   orange.layout = full;
   const Pipeline pipeline = make_graphics_pipeline(context(), orange);
-  EXPECT_EQ(fragments_of(pipeline), 0u);
-  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
+  EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
   EXPECT_EQ(notices("its pipeline layout leaves no room"), 1u);
   EXPECT_EQ(created(), 1u);
 }
@@ -197,7 +164,7 @@ TEST_F(LateVariants, a_pipeline_with_the_flag_that_cannot_count_is_plain_and_sai
   setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
   const Pipeline pipeline = make_orange(&kInstrument);
   EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
-  draw_uncounted(pipeline);
+  draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(created(), 1u);
 }
 

@@ -1,0 +1,90 @@
+// The sender alone, in front of receivers that read slowly, not at all, or do not exist.
+#include "store/stream_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "store/ledger.h"
+#include "store/test_capture.h"
+#include "store/unique_fd.h"
+
+namespace tally::store::stream {
+namespace {
+
+// A socket that accepts, and reads only where it is told to.
+class DeafReceiver {
+ public:
+  explicit DeafReceiver(const std::string& path)
+      : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    EXPECT_EQ(::listen(listener_.get(), 4), 0);
+  }
+  // Reads one connection to its end, with pauses; how many bytes came.
+  size_t read_slowly() {
+    const UniqueFd socket(::accept(listener_.get(), nullptr, nullptr));
+    std::vector<std::byte> buffer(size_t{1} << 20);
+    size_t total = 0;
+    for (ssize_t size = 1; size > 0;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      size = ::read(socket.get(), buffer.data(), buffer.size());
+      total += size > 0 ? static_cast<size_t>(size) : 0;
+    }
+    return total;
+  }
+
+ private:
+  UniqueFd listener_;
+};
+
+// It has a socket's buffer and the limit for itself; who pushes more waits until it is given up.
+TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up) {
+  const TestDirectory directory;
+  DeafReceiver deaf(directory.file("deaf"));
+  constexpr auto kPatience = std::chrono::milliseconds(300);
+  auto client = StreamClient::connect(directory.file("deaf"), kPatience);
+  ASSERT_TRUE(client.ok());
+  (*client)->ledger().add_submitted(1);
+  constexpr size_t kLimit = 4 << 20;
+  const auto begin = std::chrono::steady_clock::now();
+  size_t taken = 0;
+  while (taken < 100 && (*client)->push(Bytes(1 << 20), kLimit)) ++taken;
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, kPatience);
+  EXPECT_GE(taken, 4u);
+  EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
+  EXPECT_TRUE((*client)->receiver_gone());
+  EXPECT_FALSE((*client)->flush());
+  const ReceivedLedger shared(UniqueFd(::dup((*client)->ledger().descriptor())));
+  EXPECT_EQ(shared.submitted(), std::nullopt) << "how many commands are missing is not known";
+}
+
+TEST(StreamClient, a_slow_receiver_gets_everything) {
+  const TestDirectory directory;
+  DeafReceiver slow(directory.file("slow"));
+  auto client = StreamClient::connect(directory.file("slow"), std::chrono::seconds(60));
+  ASSERT_TRUE(client.ok());
+  constexpr size_t kBytes = 8 << 20;
+  std::thread sender([&] {
+    for (size_t sent = 0; sent < kBytes; sent += 1 << 20) (*client)->push(Bytes(1 << 20), 1 << 20);
+    client->reset();
+  });
+  EXPECT_EQ(slow.read_slowly(), kHandshakeBytes + kBytes);
+  sender.join();
+}
+
+TEST(StreamClient, without_a_receiver_there_is_an_error) {
+  const auto client = StreamClient::connect("/nowhere/at/all");
+  ASSERT_FALSE(client.ok());
+  EXPECT_THAT(client.error().message, testing::HasSubstr("/nowhere/at/all"));
+}
+
+}  // namespace
+}  // namespace tally::store::stream
