@@ -47,7 +47,7 @@ Bytes small_capture(int commands) {
                                {"Fragment warps", "Fragment invocations"}});
   append_message(bytes, Queue{.id = 2, .device = 1, .flags = 7, .timestamp_bits = 64});
   append_message(bytes, Module{.id = 3, .hash = "hash", .spirv = {1, 2, 3}});
-  append_message(bytes, Shader{4, 1, 3, 32, "main", ""});
+  append_message(bytes, Shader{4, 1, 3, 32, "main", "", {}});
   append_message(
       bytes,
       Pipeline{

@@ -140,6 +140,7 @@ Status Ingest::on(stream::Shader& shader) {
   if (shader.id == 0 || shaders_.contains(shader.id)) return Error{"the same shader twice"};
   ShaderRow row = row_of(shader);
   row.device = device->row;
+  make_valid(row.constants);
   if (Status found = resolve(modules_, shader.module, "module", row.module); !found) return found;
   shaders_[shader.id] = {writer_.add(row), shader.device};
   return {};

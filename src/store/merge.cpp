@@ -199,6 +199,9 @@ class Copy {
       Identity identity;
       identity << row.device << row.module.value_or(0) << row.stage << row.entry_point
                << row.not_instrumented;
+      for (const SpecializationConstant& one : row.constants) {
+        identity << one.id << one.size << std::to_string(one.bits);
+      }
       const auto add = [&] { return writer_.add(row); };
       shader_.add(old, row.module ? Merged::share(merged_.shaders, identity, add) : add());
     });

@@ -12,11 +12,12 @@
 namespace tally::store {
 namespace {
 
-Status check_tables(const Database& database) {
+Status check_tables(const Database& database, int64_t version) {
   Result<Statement> found =
       database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
   if (!found) return found.error();
   for (const TableText& table : schema_tables()) {
+    if (table.first_version > version) continue;
     found->bind(std::string_view(table.name));
     const bool there = found->step();
     if (!found->status()) return found->status();
@@ -35,8 +36,13 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status head = check_capture_head(path); !head) return with_context(head.error(), path);
   Result<Database> database = Database::open(path, Database::Mode::Read);
   if (!database) return with_context(database.error(), path);
-  if (Status tables = check_tables(*database); !tables) return with_context(tables.error(), path);
-  if (Status views = database->execute(temporary_views_sql().c_str()); !views) {
+  const Result<int64_t> version = database->integer("PRAGMA user_version");
+  if (!version) return with_context(version.error(), path);
+  if (Status tables = check_tables(*database, *version); !tables) {
+    return with_context(tables.error(), path);
+  }
+  const std::string views_sql = older_tables_sql(*version) + temporary_views_sql();
+  if (Status views = database->execute(views_sql.c_str()); !views) {
     return with_context(views.error(), path);
   }
   Reader reader(std::move(*database), path);

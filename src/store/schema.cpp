@@ -21,6 +21,12 @@ std::string schema_sql() {
   return sql + views_sql("CREATE VIEW");
 }
 
+std::string older_tables_sql(int64_t version) {
+  std::string sql;
+  for (const TableText& table : schema_tables()) sql += older_table_sql(table, version);
+  return sql;
+}
+
 std::string temporary_views_sql() { return views_sql("CREATE TEMP VIEW"); }
 
 }  // namespace tally::store

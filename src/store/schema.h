@@ -13,7 +13,7 @@ namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 6;  // PRAGMA user_version
+inline constexpr int32_t kCaptureVersion = 7;  // PRAGMA user_version
 // The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 6;
 
@@ -23,6 +23,10 @@ const std::vector<TableText>& schema_tables();
 // The statements that make an empty database a capture of kCaptureVersion, without the pragmas of
 // its identity.
 std::string schema_sql();
+
+// The statements after which one connection reads a capture of an older version as if it were of
+// kCaptureVersion: the names of the tables that have changed are those of temporary views.
+std::string older_tables_sql(int64_t version);
 
 // The statements that create the views for one connection. A reader uses these: it never runs the
 // views of an untrusted file, and SQLite lets only temporary views use JSON functions where the

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/specialization.h"
 #include "store/keys.h"
 #include "store/table.h"
 
@@ -28,7 +29,7 @@ struct ModuleOf {
 };
 using ModuleRow = ModuleOf<RowId>;
 
-// An entry point of a module in one stage, on one device.
+// An entry point of a module in one stage, on one device, specialized.
 template <typename Key>
 struct ShaderOf {
   Key id = 0;
@@ -37,16 +38,22 @@ struct ShaderOf {
   uint32_t stage = 0;  // one VkShaderStageFlagBits
   std::string entry_point;
   std::string not_instrumented;
+  Specialization constants;
 
   static constexpr auto table() {
     using Row = ShaderOf;
     return store::table(
-        Section::Definitions, "shader", "an entry point of a module on a device",
+        Section::Definitions, "shader",
+        "an entry point of a module on a device; pipelines that specialize it alike share the row",
         column("id", &Row::id), column("device", &Row::device).references("device"),
         column("module", &Row::module, "NULL: the SPIR-V is not known").references("module"),
         column("stage", &Row::stage), column("entry_point", &Row::entry_point),
         column("not_instrumented", &Row::not_instrumented,
-               "why there are no counts; empty: no such reason is known"));
+               "why there are no counts; empty: no such reason is known"),
+        column("constants", &Row::constants,
+               "the specialization constants that the application gave: a JSON object with the "
+               "bytes of each as a hexadecimal number, by SpecId")
+            .since(7, "'{}'"));
   }
 };
 using ShaderRow = ShaderOf<RowId>;

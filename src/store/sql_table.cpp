@@ -46,6 +46,21 @@ std::string create_sql(const TableText& table) {
   return sql;
 }
 
+std::string older_table_sql(const TableText& table, int64_t version) {
+  const bool has_table = table.first_version <= version;
+  std::vector<std::string> columns;
+  bool has_columns = true;
+  for (const ColumnText& column : table.columns) {
+    const bool has_column = has_table && column.first_version <= version;
+    has_columns &= has_column;
+    columns.push_back(has_column ? std::string(column.name)
+                                 : fmt::format("{} AS {}", column.older_value, column.name));
+  }
+  if (has_columns) return {};
+  return fmt::format("CREATE TEMP VIEW {} AS SELECT {}{};\n", table.name, fmt::join(columns, ", "),
+                     has_table ? fmt::format(" FROM main.{}", table.name) : " WHERE 0");
+}
+
 std::string insert_sql(const TableText& table, size_t rows) {
   std::vector<const char*> values;
   for (const ColumnText& column : table.columns) values.push_back(column.is_id ? "NULL" : "?");

@@ -22,6 +22,8 @@ struct ColumnText {
   const char* target;                        // may be null
   const char* constraint;                    // may be null
   std::span<const char* const> enumerators;  // empty: not an enumeration
+  int first_version;
+  const char* older_value;
 };
 struct TableText {
   Section section;
@@ -32,25 +34,31 @@ struct TableText {
   bool has_rowid;
   const char* index;  // may be null
   Conflict conflict;
+  int first_version;
 };
 
 template <typename Row>
 TableText table_text() {
   const auto& table = kTable<Row>;
-  TableText text{table.section,    table.name,      table.meaning, {},
-                 table.constraint, table.has_rowid, table.index,   table.conflict};
+  TableText text{table.section,      table.name,      table.meaning, {},
+                 table.constraint,   table.has_rowid, table.index,   table.conflict,
+                 table.first_version};
   for_each_column<Row>([&](const auto& column) {
     using Value = ValueOf<Row, std::remove_cvref_t<decltype(column)>>;
     std::span<const char* const> enumerators;
     if constexpr (std::is_enum_v<Value>) enumerators = EnumNames<Value>::kNames;
     text.columns.push_back({column.name, column.meaning, sql_type<Value>(), kIsOptional<Value>,
-                            column.is_id(), column.target, column.constraint, enumerators});
+                            column.is_id(), column.target, column.constraint, enumerators,
+                            column.first_version, column.older_value});
   });
   return text;
 }
 
 // The statements that create the table and its index.
 std::string create_sql(const TableText& table);
+// The statement that makes a capture of an older version have the table, or its newer columns, as
+// a temporary view; empty: it has them.
+std::string older_table_sql(const TableText& table, int64_t version);
 // Its parameters are the columns but for the id, of each of `rows` rows.
 std::string insert_sql(const TableText& table, size_t rows = 1);
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 namespace tally::store {
@@ -32,6 +34,38 @@ std::vector<std::string> strings_from_json(std::string_view json) {
     if (item.is_string()) texts.push_back(item.get<std::string>());
   }
   return texts;
+}
+
+std::string specialization_to_json(const Specialization& constants) {
+  std::string json = "{";
+  for (const SpecializationConstant& constant : constants) {
+    json += fmt::format("{}\"{}\":\"0x{:0{}x}\"", json.size() > 1 ? "," : "", constant.id,
+                        constant.bits, 2 * constant.size);
+  }
+  return json + "}";
+}
+
+Specialization specialization_from_json(std::string_view json) {
+  Specialization constants;
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_object()) return constants;
+  const auto read = [](std::string_view digits, int base, auto& number) {
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
+    return result.ec == std::errc{} && result.ptr == digits.data() + digits.size();
+  };
+  for (const auto& [id, value] : parsed.items()) {
+    if (!value.is_string()) continue;
+    const std::string_view text = value.get_ref<const std::string&>();
+    SpecializationConstant constant;
+    if (!text.starts_with("0x") || text.size() % 2 != 0 ||
+        !read(text.substr(2), 16, constant.bits) || !read(id, 10, constant.id)) {
+      continue;
+    }
+    constant.size = static_cast<uint32_t>(text.size() - 2) / 2;
+    constants.push_back(constant);
+  }
+  make_valid(constants);
+  return constants;
 }
 
 std::string positions_to_json(const Column& positions) {

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/specialization.h"
 #include "store/rows.h"
 #include "store/sqlite.h"
 
@@ -43,6 +44,10 @@ constexpr const char* sql_type() {
 
 std::string strings_to_json(const std::vector<std::string>& texts);
 std::vector<std::string> strings_from_json(std::string_view json);
+// {"0":"0x00000008"}: two digits for each byte.
+std::string specialization_to_json(const Specialization& constants);
+// Without what is malformed.
+Specialization specialization_from_json(std::string_view json);
 // A single number where the positions are consecutive.
 std::string positions_to_json(const Column& positions);
 std::string parameters_to_json(const Parameters& parameters);
@@ -62,6 +67,8 @@ void bind_value(Statement& statement, const Value& value, Encoding encoding) {
     statement.bind(enum_name(value));
   } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
     statement.bind(strings_to_json(value));
+  } else if constexpr (std::is_same_v<Value, Specialization>) {
+    statement.bind(specialization_to_json(value));
   } else if constexpr (std::is_same_v<Value, Parameters>) {
     statement.bind(parameters_to_json(value));
   } else if constexpr (std::is_same_v<Value, Column>) {
@@ -94,6 +101,8 @@ bool read_value(const Statement& row, int at, size_t commands, Encoding encoding
     value = enum_from_name<Value>(row.view(at)).value_or(Value{});
   } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
     value = strings_from_json(row.view(at));
+  } else if constexpr (std::is_same_v<Value, Specialization>) {
+    value = specialization_from_json(row.view(at));
   } else if constexpr (std::is_same_v<Value, std::string>) {
     value = row.text(at);
   } else if constexpr (std::is_same_v<Value, double>) {

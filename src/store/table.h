@@ -35,6 +35,8 @@ struct ColumnDefinition {
   const char* target = nullptr;      // the table that the column refers to
   const char* constraint = nullptr;  // as SQL
   Encoding encoding = Encoding::Value;
+  int first_version = 0;             // of the format that has the column
+  const char* older_value = "NULL";  // as SQL: what captures of versions before have
 
   constexpr bool is_id() const { return name == std::string_view("id"); }
   template <typename Row>
@@ -57,9 +59,16 @@ struct ColumnDefinition {
     copy.encoding = how;
     return copy;
   }
+  constexpr ColumnDefinition since(int version, const char* value_before) const {
+    ColumnDefinition copy = *this;
+    copy.first_version = version;
+    copy.older_value = value_before;
+    return copy;
+  }
   // The receiver knows or learns the value; the message does not have it.
   constexpr auto not_sent() const {
-    return ColumnDefinition<Pointer, false>{name, pointer, meaning, target, constraint, encoding};
+    return ColumnDefinition<Pointer, false>{name,       pointer,  meaning,       target,
+                                            constraint, encoding, first_version, older_value};
   }
 };
 
@@ -84,6 +93,7 @@ struct TableDefinition {
   bool has_rowid = true;
   const char* index = nullptr;  // a whole statement
   Conflict conflict = Conflict::Fail;
+  int first_version = 0;  // of the format that has the table; empty in captures before
 
   constexpr TableDefinition constrained(const char* sql) const {
     TableDefinition copy = *this;
@@ -103,6 +113,11 @@ struct TableDefinition {
   constexpr TableDefinition on_conflict(Conflict what) const {
     TableDefinition copy = *this;
     copy.conflict = what;
+    return copy;
+  }
+  constexpr TableDefinition since(int version) const {
+    TableDefinition copy = *this;
+    copy.first_version = version;
     return copy;
   }
 };

@@ -34,8 +34,11 @@ void write_definitions(Writer& writer, TestCapture& ids) {
   writer.add(DeviceMetricRow{.device = ids.device, .position = 0, .metric = ids.executions});
   writer.add(DeviceMetricRow{.device = ids.device, .position = 1, .metric = ids.fma});
   ids.module = writer.add(ModuleRow{.hash = "abc", .name = "blur.spv", .spirv = {0x07230203, 7}});
-  ids.shader = writer.add(ShaderRow{
-      .device = ids.device, .module = ids.module, .stage = kFragment, .entry_point = "main"});
+  ids.shader = writer.add(ShaderRow{.device = ids.device,
+                                    .module = ids.module,
+                                    .stage = kFragment,
+                                    .entry_point = "main",
+                                    .constants = {{1, 4, 8}, {300, 8, ~0ull}}});
   ids.pipeline = writer.add(PipelineRow{.device = ids.device,
                                         .hash = "def",
                                         .bind_point = "graphics",

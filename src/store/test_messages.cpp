@@ -51,7 +51,7 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           device,
           Queue{.id = 2, .device = 1, .position = 1, .flags = 7, .timestamp_bits = 64},
           Module{.id = 3, .hash = "hash", .spirv = {0x07230203, 0x10000}},
-          Shader{4, 1, 3, 16, "main", "reason"},
+          Shader{4, 1, 3, 16, "main", "reason", {{1, 4, 8}, {300, 8, ~0ull}}},
           pipeline,
           Object{.id = 6, .device = 1, .type = "VkRenderPass", .handle = ~0ull},
           Name{Named::Pipeline, 5, "name"},
