@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -202,6 +203,38 @@ TEST_F(EglRun, switched_off_it_leaves_the_program_alone) {
   EXPECT_EQ(done.end.shell_status(), 0);
   EXPECT_THAT(done.standard_error, HasSubstr("nothing was captured"));
 }
+
+// Runs tests/egl/reloading_app.cpp without Tally and with it. Both end well, and have the same
+// files mapped at the end.
+class Reload : public EglRun, public ::testing::WithParamInterface<const char*> {
+ protected:
+  std::vector<std::string> mapped_after(const std::string& command) {
+    const std::string loops = "\" 50 " + std::string(GetParam());
+    const auto done =
+        run_script(folder_.path(), "exec " + command + " \"" TALLY_RELOADING_APP + loops,
+                   {"TALLY_TEST_EGL=as is"});
+    EXPECT_EQ(done.end.shell_status(), 0) << done.standard_error;
+    std::vector<std::string> files;
+    std::istringstream lines(done.standard_output);
+    for (std::string line; std::getline(lines, line);) {
+      const bool cache = line.find("mesa_shader_cache") != std::string::npos;
+      if (!cache && line.find("libVkLayer_tally") == std::string::npos) files.push_back(line);
+    }
+    return files;
+  }
+};
+
+TEST_P(Reload, what_is_mapped_after_unloading_is_what_is_mapped_without_tally) {
+  const std::vector<std::string> bare = mapped_after("env");
+  EXPECT_THAT(bare, ::testing::Contains(HasSubstr("libc.so")));
+  EXPECT_EQ(mapped_after("\"$TALLY\" run -q -o a.tally --"), bare);
+}
+
+const auto step_name = [](const auto& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(egl, Reload,
+                         ::testing::Values("open", "display", "context", "counters", "left"),
+                         step_name);
+INSTANTIATE_TEST_SUITE_P(vulkan, Reload, ::testing::Values("instance", "loader"), step_name);
 
 #ifdef TALLY_PLAIN_EGL_FOLDER
 TEST_F(EglRun, without_libglvnd_the_library_is_preloaded) {

@@ -1,5 +1,6 @@
 // The real EGL implementation behind our entry points: its EGL and GL functions, and the counters
-// it lists. Lives as long as the process, because stubs and threads hold pointers to it.
+// it lists. Lives as long as the library (lifetime.h), because stubs and threads hold pointers to
+// it.
 #pragma once
 
 #include <EGL/egl.h>

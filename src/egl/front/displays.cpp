@@ -1,8 +1,11 @@
 #include "egl/front/displays.h"
 
+#include <memory>
 #include <mutex>
 #include <new>
 #include <vector>
+
+#include "egl/driver/lifetime.h"
 
 namespace tally::egl {
 namespace {
@@ -18,8 +21,8 @@ struct Displays {
 };
 
 Displays& displays() {
-  static auto* const all = new Displays;  // never destroyed: threads may outlive static objects
-  return *all;
+  static Displays& all = kept(std::make_unique<Displays>());
+  return all;
 }
 
 }  // namespace

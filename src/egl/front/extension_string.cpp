@@ -1,11 +1,23 @@
 #include "egl/front/extension_string.h"
 
+#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
 #include <string>
 
+#include "egl/driver/lifetime.h"
+
 namespace tally::egl {
+namespace {
+
+// The application keeps pointers to the strings.
+struct LongerStrings {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> strings;
+};
+
+}  // namespace
 
 bool has_word(std::string_view list, std::string_view word) {
   for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
@@ -20,11 +32,9 @@ const char* with_extension(const char* list) try {
   std::string longer = list;
   if (!longer.empty() && longer.back() != ' ') longer += ' ';
   longer += kExtensionName;
-  static auto* const mutex =
-      new std::mutex;  // both live as long as the strings, which the application keeps
-  static auto* const strings = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  return strings->insert(std::move(longer)).first->c_str();
+  static LongerStrings& all = kept(std::make_unique<LongerStrings>());
+  const std::lock_guard lock(all.mutex);
+  return all.strings.insert(std::move(longer)).first->c_str();
 } catch (const std::bad_alloc&) {
   return list;
 }

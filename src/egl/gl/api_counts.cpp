@@ -1,9 +1,11 @@
 #include "egl/gl/api_counts.h"
 
+#include <memory>
 #include <mutex>
 #include <new>
 #include <vector>
 
+#include "egl/driver/lifetime.h"
 #include "egl/gl/hot.h"
 
 namespace tally::egl {
@@ -14,16 +16,15 @@ namespace {
 class CountRegistry {
  public:
   static CountRegistry& instance() {
-    static auto* const registry =
-        new CountRegistry;  // never destroyed: threads may outlive static objects
-    return *registry;
+    static CountRegistry& registry = kept(std::make_unique<CountRegistry>());
+    return registry;
   }
 
   ApiCounts* take() try {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
       free_.reserve(all_.size() + 1);  // so that give_back() cannot fail
-      return all_.emplace_back(new ApiCounts);
+      return all_.emplace_back(std::make_unique<ApiCounts>()).get();
     }
     ApiCounts* const counts = free_.back();
     free_.pop_back();
@@ -38,13 +39,13 @@ class CountRegistry {
   ApiTotals totals() {
     const std::lock_guard lock(mutex_);
     ApiTotals sum{};
-    for (const ApiCounts* counts : all_) counts->add_to(sum);
+    for (const auto& counts : all_) counts->add_to(sum);
     return sum;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<ApiCounts*> all_;
+  std::vector<std::unique_ptr<ApiCounts>> all_;
   std::vector<ApiCounts*> free_;
 };
 
@@ -58,15 +59,21 @@ struct Lease {
     CountRegistry::instance().give_back(counts);
   }
 };
-thread_local Lease t_lease;
 ApiCounts g_shared;
+
+ApiCounts* lease_counts() try {
+  ApiCounts* const counts = CountRegistry::instance().take();  // the registry outlives the leases
+  PerThread<Lease>::of_this_thread().counts = counts;
+  return counts;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 
 }  // namespace
 
 ApiCounts& counts_for_this_thread() {
   if (t_hot.counts == nullptr) {
-    ApiCounts* const counts = CountRegistry::instance().take();
-    t_lease.counts = counts;
+    ApiCounts* const counts = lease_counts();
     t_hot.counts = counts != nullptr ? counts : &g_shared;
   }
   return *t_hot.counts;

@@ -7,19 +7,19 @@
 #include <utility>
 
 #include "egl/driver/driver.h"
+#include "egl/driver/lifetime.h"
 #include "egl/gl/api_counts.h"
 
 namespace tally::egl {
 namespace {
 
-// Never destroyed: threads and the end of the profile may outlive static objects.
 struct SharedPlan {
   std::mutex mutex;
   std::shared_ptr<const CollectPlan> plan = std::make_shared<CollectPlan>();
 };
 SharedPlan& shared_plan() {
-  static auto* const one = new SharedPlan;
-  return *one;
+  static SharedPlan& one = kept(std::make_unique<SharedPlan>());
+  return one;
 }
 
 struct Version {

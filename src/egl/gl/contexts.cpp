@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "egl/driver/driver.h"
+#include "egl/driver/lifetime.h"
 
 namespace tally::egl {
 namespace {
@@ -17,9 +18,8 @@ using Key = std::pair<const Driver*, EGLContext>;
 class ContextRegistry {
  public:
   static ContextRegistry& instance() {
-    static auto* const registry =
-        new ContextRegistry;  // never destroyed: threads may outlive static objects
-    return *registry;
+    static ContextRegistry& registry = kept(std::make_unique<ContextRegistry>());
+    return registry;
   }
 
   std::shared_ptr<GlContext> find_or_add(Driver& driver, EGLDisplay display, EGLContext handle) {
@@ -95,7 +95,6 @@ struct Current {
   std::shared_ptr<GlContext> context;
   ~Current() { t_hot.context = nullptr; }
 };
-thread_local Current t_current;
 
 }  // namespace
 
@@ -103,14 +102,14 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
   std::shared_ptr<GlContext> next;
   if (handle != EGL_NO_CONTEXT)
     next = ContextRegistry::instance().find_or_add(driver, display, handle);
-  t_hot.gl = &driver.gl();
+  Current& current = PerThread<Current>::of_this_thread();
+  use_table(driver.gl());
   t_hot.context = next.get();
-  const bool left_one = t_current.context != nullptr;
-  t_current.context = std::move(next);
+  const bool left_one = current.context != nullptr;
+  current.context = std::move(next);
   if (left_one) ContextRegistry::instance().drop_finished();
 } catch (const std::exception&) {
-  t_hot.context = nullptr;
-  t_current.context.reset();
+  t_hot.context = nullptr;  // the object of the context before, if any, stays until the next call
 }
 
 void resolve_current_context() noexcept try {

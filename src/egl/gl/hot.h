@@ -1,5 +1,7 @@
-// The data that a stub reads on every GL call: a few words of thread-local storage (initial-exec
-// model, one instruction away) and one shared word.
+// The data that a stub reads on every GL call: two shared words, and a few words of thread-local
+// storage where calls are counted or the process has several drivers. That storage is not of the
+// initial-exec model: the dynamic linker has little room for it, and does not always get it back
+// when the library is unloaded.
 #pragma once
 
 #include <array>
@@ -45,8 +47,13 @@ struct HotThread {
   GlContext* context = nullptr;          // the current context, or null
 };
 
-#define TALLY_HOT_TLS __attribute__((tls_model("initial-exec")))
-extern constinit thread_local HotThread t_hot TALLY_HOT_TLS;
+extern constinit thread_local HotThread t_hot;
+
+// The table of all threads while the process has used contexts of one driver; otherwise null.
+extern constinit std::atomic<const GlTable*> g_only_table;
+
+// Makes a driver's table that of the calling thread.
+void use_table(const GlTable& table);
 
 // What is being collected, as bits. With 0, every stub jumps directly to the driver.
 enum Collecting : uint32_t {

@@ -45,6 +45,11 @@ struct Stub;
 template <Fn kFunction, typename Handler, typename Result, typename... Arguments>
 struct Stub<kFunction, Handler, Result(Arguments...)> {
   static Result call(Arguments... arguments) noexcept {
+    if constexpr (!Always<Handler>) {
+      const GlTable* const only = g_only_table.load(std::memory_order_acquire);
+      if (collecting() == 0 && only != nullptr) [[likely]]
+        return reinterpret_cast<Result (*)(Arguments...)>((*only)[kFunction])(arguments...);
+    }
     HotThread& thread = t_hot;
     const auto real = reinterpret_cast<Result (*)(Arguments...)>((*thread.gl)[kFunction]);
     if constexpr (Always<Handler>) {

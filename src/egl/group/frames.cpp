@@ -1,7 +1,10 @@
 #include "egl/group/frames.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+
+#include "egl/driver/lifetime.h"
 
 namespace tally::egl {
 
@@ -45,8 +48,8 @@ void Frames::reset_extremes() {
 }
 
 Frames& frames() {
-  static auto* const all = new Frames;  // never destroyed: threads may outlive static objects
-  return *all;
+  static Frames& all = kept(std::make_unique<Frames>());
+  return all;
 }
 
 }  // namespace tally::egl

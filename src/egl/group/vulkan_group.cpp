@@ -34,6 +34,7 @@ const TallyLiveCounters* find_layer() {
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
   const auto get = reinterpret_cast<TallyGetLiveCounters*>(dlsym(library, kLiveCountersSymbol));
+  dlclose(library);
   return get != nullptr ? get(kLiveCountersVersion) : nullptr;
 }
 

@@ -11,6 +11,7 @@ namespace tally::egl {
 class VulkanGroup final : public Group {
  public:
   VulkanGroup() : Group("Vulkan layer") {}
+  ~VulkanGroup() override { collect(false); }
 
   // Appends the counters that the layer has begun to list.
   void discover();

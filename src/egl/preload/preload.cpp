@@ -9,6 +9,7 @@
 #include "egl/front/own_error.h"
 #include "egl/front/thunks.h"
 #include "egl/preload/libraries.h"
+#include "egl/profile/profile.h"
 #include "egl/session/entry_points.h"
 
 namespace tally::egl {
@@ -51,6 +52,8 @@ struct Start {
 };
 // Runs before any other constructor of the program can use GL.
 __attribute__((init_priority(101))) Start g_start;
+
+__attribute__((destructor)) void at_exit() { Profile::end(); }
 
 }  // namespace
 

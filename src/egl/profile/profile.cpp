@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "egl/driver/driver.h"
+#include "egl/driver/lifetime.h"
 #include "egl/gl/hot.h"
 #include "egl/profile/sender.h"
 #include "egl/session/session.h"
@@ -49,8 +51,8 @@ bool looks_for_engines(int64_t frame) {
 class Recorder {
  public:
   static Recorder& instance() {
-    static auto* const one = new Recorder;  // never destroyed: threads may outlive static objects
-    return *one;
+    static Recorder& one = kept(std::make_unique<Recorder>());
+    return one;
   }
 
   void context_is_current() {
@@ -172,10 +174,6 @@ void log_exceptions(Action action) noexcept {
   }
 }
 
-__attribute__((destructor)) void at_exit() {
-  if (Profile::wanted()) log_exceptions([] { Recorder::instance().end_process(); });
-}
-
 }  // namespace
 
 const bool Profile::wanted_ = !environment("TALLY_CAPTURE_SOCKET").empty();
@@ -190,6 +188,10 @@ void Profile::gl_is_called() noexcept {
 
 void Profile::swapped() noexcept {
   log_exceptions([] { Recorder::instance().end_frame(); });
+}
+
+void Profile::end() noexcept {
+  if (wanted()) log_exceptions([] { Recorder::instance().end_process(); });
 }
 
 }  // namespace tally::egl

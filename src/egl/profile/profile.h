@@ -25,6 +25,8 @@ class Profile {
   static void gl_is_called() noexcept;
   // Call after the calling thread has swapped.
   static void swapped() noexcept;
+  // Call when the process ends or the library is unloaded.
+  static void end() noexcept;
 
  private:
   static const bool wanted_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "egl/driver/lifetime.h"
 #include "egl/gl/contexts.h"
 #include "egl/gl/hot.h"
 #include "egl/group/frames.h"
@@ -277,8 +278,8 @@ void Session::end_profile() {
 }
 
 Session& session() {
-  static auto* const one = new Session;  // never destroyed: threads may outlive static objects
-  return *one;
+  static Session& one = kept(std::make_unique<Session>());
+  return one;
 }
 
 }  // namespace tally::egl

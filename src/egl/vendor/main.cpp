@@ -1,22 +1,49 @@
 // libEGL_tally.so.0: the entry point that libEGL calls.
 #include "egl/vendor/main.h"
 
+#include <dlfcn.h>
+
 #include <array>
+#include <atomic>
 #include <exception>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include "egl/driver/lifetime.h"
+#include "egl/profile/profile.h"
 #include "egl/vendor/vendor_slot.h"
 
 namespace tally::egl {
 namespace {
 
+template <typename Numbers>
+struct Slots;
+template <size_t... kNumber>
+struct Slots<std::index_sequence<kNumber...>> {
+  std::array<VendorSlot, sizeof...(kNumber)> all{VendorSlot(kNumber)...};
+};
+
 VendorSlot& slot(size_t number) {
-  static auto* const all = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
-    return new std::array<VendorSlot, kMaxVendorSlots>{VendorSlot(kNumber)...};
-  }
-  (std::make_index_sequence<kMaxVendorSlots>());
-  return (*all)[number];
+  using All = Slots<std::make_index_sequence<kMaxVendorSlots>>;
+  static All& slots = kept(std::make_unique<All>());
+  return slots.all[number];
+}
+
+// A function of the libEGL that loaded us.
+std::atomic<void*> g_function_of_libegl{nullptr};
+
+// At exit libEGL closes its vendors as well, but nothing is unloaded. Otherwise we are unloaded
+// after libEGL.
+bool is_unloaded() {
+  Dl_info info;
+  void* const function = g_function_of_libegl;
+  return function != nullptr && dladdr(function, &info) == 0;
+}
+
+__attribute__((destructor)) void at_end() {
+  Profile::end();
+  if (is_unloaded()) destroy_kept();
 }
 
 // libEGL's tables hold plain functions, so each slot needs its own. An exception (out of memory)
@@ -86,6 +113,7 @@ extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version,
   using namespace tally::egl;
   if (EGL_VENDOR_ABI_GET_MAJOR_VERSION(version) != EGL_VENDOR_ABI_MAJOR_VERSION) return EGL_FALSE;
   if (number >= kMaxVendorSlots) return EGL_FALSE;
+  g_function_of_libegl = reinterpret_cast<void*>(exports->getCurrentApi);
   const bool open = guarded(false, [&] { return slot(number).open(version, exports, vendor); });
   if (open) kFill[number](*imports);
   return open;

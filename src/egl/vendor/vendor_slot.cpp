@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "egl/driver/lifetime.h"
 #include "egl/front/extension_string.h"
 #include "egl/session/entry_points.h"
 #include "egl/vendor/manifests.h"
@@ -14,8 +15,8 @@ namespace {
 class RemainingVendors {
  public:
   static RemainingVendors& instance() {
-    static auto* const one = new RemainingVendors;
-    return *one;
+    static RemainingVendors& one = kept(std::make_unique<RemainingVendors>());
+    return one;
   }
   // Returns an empty string if none remains.
   std::string take() {
