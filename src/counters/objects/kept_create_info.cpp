@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
@@ -65,6 +66,12 @@ constexpr KnownStruct kKnownStructs[] = {
      sizeof(VkPipelineVertexInputDivisorStateCreateInfoEXT)},
     {VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
      sizeof(VkPipelineViewportDepthClipControlCreateInfoEXT)},
+    {VK_STRUCTURE_TYPE_SAMPLER_BORDER_COLOR_COMPONENT_MAPPING_CREATE_INFO_EXT,
+     sizeof(VkSamplerBorderColorComponentMappingCreateInfoEXT)},
+    {VK_STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
+     sizeof(VkSamplerCustomBorderColorCreateInfoEXT)},
+    {VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
+     sizeof(VkSamplerReductionModeCreateInfo)},
     {VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT,
      sizeof(VkShaderDescriptorSetAndBindingMappingInfoEXT)},
 };
@@ -115,42 +122,54 @@ void keep_specialization(KeptMemory& memory, const VkSpecializationInfo*& values
 }
 
 // Of the sources that find a sampler; null for others.
-const VkSamplerCreateInfo* embedded_sampler(const VkDescriptorSetAndBindingMappingEXT& mapping) {
-  const VkDescriptorMappingSourceDataEXT& data = mapping.sourceData;
+const VkSamplerCreateInfo** embedded_sampler(VkDescriptorSetAndBindingMappingEXT& mapping) {
+  VkDescriptorMappingSourceDataEXT& data = mapping.sourceData;
   switch (mapping.source) {
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT:
-      return data.constantOffset.pEmbeddedSampler;
+      return &data.constantOffset.pEmbeddedSampler;
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT:
-      return data.pushIndex.pEmbeddedSampler;
+      return &data.pushIndex.pEmbeddedSampler;
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_EXT:
-      return data.indirectIndex.pEmbeddedSampler;
+      return &data.indirectIndex.pEmbeddedSampler;
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_ARRAY_EXT:
-      return data.indirectIndexArray.pEmbeddedSampler;
+      return &data.indirectIndexArray.pEmbeddedSampler;
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_SHADER_RECORD_INDEX_EXT:
-      return data.shaderRecordIndex.pEmbeddedSampler;
+      return &data.shaderRecordIndex.pEmbeddedSampler;
     default:
       return nullptr;
   }
 }
 
-// Not kept: samplers and chains of mappings.
+bool keep_sampler(KeptMemory& memory, const VkSamplerCreateInfo*& sampler) {
+  if (!sampler) return true;
+  VkSamplerCreateInfo* copy = memory.copy(sampler, 1);
+  sampler = copy;
+  return keep_chain(memory, copy->pNext);
+}
+
+// Not kept: chains of mappings.
 bool keep_mappings(KeptMemory& memory, const void* chain) {
   using Mappings = VkShaderDescriptorSetAndBindingMappingInfoEXT;
   auto* mappings = const_cast<Mappings*>(vk::find_in_chain<Mappings>(
       chain, VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT));
   if (!mappings) return true;
-  const std::span all(mappings->pMappings, mappings->mappingCount);
-  mappings->pMappings = memory.copy(all.data(), all.size());
-  return std::ranges::none_of(all, [](const VkDescriptorSetAndBindingMappingEXT& mapping) {
-    return mapping.pNext || embedded_sampler(mapping);
-  });
+  const std::span copies(memory.copy(mappings->pMappings, mappings->mappingCount),
+                         mappings->mappingCount);
+  mappings->pMappings = copies.data();
+  bool known = true;
+  for (VkDescriptorSetAndBindingMappingEXT& mapping : copies) {
+    const VkSamplerCreateInfo** sampler = embedded_sampler(mapping);
+    known = !std::exchange(mapping.pNext, nullptr) && known;
+    known = (!sampler || keep_sampler(memory, *sampler)) && known;
+  }
+  return known;
 }
 
 bool keep_stage(KeptMemory& memory, VkPipelineShaderStageCreateInfo& stage) {
   stage.module = VK_NULL_HANDLE;
   stage.pName = memory.copy(stage.pName, std::strlen(stage.pName) + 1);
   keep_specialization(memory, stage.pSpecializationInfo);
-  return keep_chain(memory, stage.pNext) && keep_mappings(memory, stage.pNext);
+  return keep_shader_chain(memory, stage.pNext);
 }
 
 template <typename T>
@@ -311,6 +330,11 @@ bool keep(KeptMemory& memory, VkComputePipelineCreateInfo& info) {
   return keep_chain(memory, info.pNext) && stage;
 }
 
+bool keep_shader_chain(KeptMemory& memory, const void*& chain) {
+  const bool known = keep_chain(memory, chain);
+  return keep_mappings(memory, chain) && known;
+}
+
 bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
   info.codeSize = 0;
   info.pCode = nullptr;
@@ -318,7 +342,7 @@ bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
   info.pSpecializationInfo = nullptr;
   info.pSetLayouts = memory.copy(info.pSetLayouts, info.setLayoutCount);
   info.pPushConstantRanges = memory.copy(info.pPushConstantRanges, info.pushConstantRangeCount);
-  return keep_chain(memory, info.pNext) && keep_mappings(memory, info.pNext);
+  return keep_shader_chain(memory, info.pNext);
 }
 
 bool keep(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,

@@ -37,6 +37,8 @@ class KeptMemory {
 // Makes all pointers of `info` point to copies in `memory`. Returns whether the layer knows all
 // structs of its chains.
 bool keep(KeptMemory& memory, VkComputePipelineCreateInfo& info);
+// The chain of a stage or a shader object alone.
+bool keep_shader_chain(KeptMemory& memory, const void*& chain);
 // Leaves out the code, its entry point and its constants (ShaderOrigin).
 bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info);
 // `attachments`: those of the subpass, where the pipeline has a render pass object.

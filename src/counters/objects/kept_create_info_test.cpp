@@ -16,6 +16,8 @@
 namespace tally::counters {
 namespace {
 
+constexpr VkBaseInStructure kUnknownStruct{static_cast<VkStructureType>(0x7ffffff0), nullptr};
+
 // What must not be read.
 template <typename T>
 T* invalid() {
@@ -226,7 +228,7 @@ TEST(KeptCreateInfo, of_a_library_has_the_parts_of_the_library) {
 }
 
 // Of shaders with descriptor heaps.
-TEST(KeptCreateInfo, has_the_mappings_of_bindings_but_not_their_samplers) {
+TEST(KeptCreateInfo, has_the_mappings_of_bindings_and_their_samplers) {
   VkDescriptorSetAndBindingMappingEXT mapping{
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_AND_BINDING_MAPPING_EXT, nullptr, 3, 1, 2};
   const VkShaderDescriptorSetAndBindingMappingInfoEXT mappings{
@@ -240,16 +242,31 @@ TEST(KeptCreateInfo, has_the_mappings_of_bindings_but_not_their_samplers) {
   EXPECT_NE(kept->pMappings, &mapping);
   EXPECT_EQ(kept->pMappings[0].descriptorSet, 3u);
   EXPECT_EQ(kept->pMappings[0].bindingCount, 2u);
-  const VkSamplerCreateInfo sampler{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
+  VkSamplerReductionModeCreateInfo reduction{VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
+                                             nullptr, VK_SAMPLER_REDUCTION_MODE_MAX};
+  VkSamplerCreateInfo sampler{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO, &reduction};
+  sampler.maxLod = 3;
   mapping.sourceData.constantOffset.pEmbeddedSampler = &sampler;
+  const auto embedding = copy_of([&](Whole& all) { all.stage.pNext = &mappings; });
+  EXPECT_TRUE(embedding->known);
+  kept = vk::find_in_chain<VkShaderDescriptorSetAndBindingMappingInfoEXT>(
+      embedding->info.pStages[0].pNext,
+      VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT);
+  const VkSamplerCreateInfo* embedded =
+      kept->pMappings[0].sourceData.constantOffset.pEmbeddedSampler;
+  ASSERT_NE(embedded, &sampler);
+  EXPECT_EQ(embedded->maxLod, 3);
+  ASSERT_NE(embedded->pNext, &reduction);
+  EXPECT_EQ(static_cast<const VkSamplerReductionModeCreateInfo*>(embedded->pNext)->reductionMode,
+            VK_SAMPLER_REDUCTION_MODE_MAX);
+  sampler.pNext = &kUnknownStruct;
   EXPECT_FALSE(copy_of([&](Whole& all) { all.stage.pNext = &mappings; })->known);
 }
 
 TEST(KeptCreateInfo, is_refused_where_a_struct_is_not_known) {
-  const VkBaseInStructure unknown{static_cast<VkStructureType>(0x7ffffff0), nullptr};
-  EXPECT_FALSE(copy_of([&](Whole& all) { all.raster.pNext = &unknown; })->known);
-  EXPECT_FALSE(copy_of([&](Whole& all) { all.stage.pNext = &unknown; })->known);
-  EXPECT_FALSE(copy_of([&](Whole& all) { all.info.pNext = &unknown; })->known);
+  EXPECT_FALSE(copy_of([&](Whole& all) { all.raster.pNext = &kUnknownStruct; })->known);
+  EXPECT_FALSE(copy_of([&](Whole& all) { all.stage.pNext = &kUnknownStruct; })->known);
+  EXPECT_FALSE(copy_of([&](Whole& all) { all.info.pNext = &kUnknownStruct; })->known);
   EXPECT_TRUE(copy_of([](Whole& all) {
                 static VkPipelineCreationFeedbackCreateInfo feedback{
                     VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO};

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "counters/base/device_table.h"
 #include "counters/objects/counter_ranges.h"
+#include "counters/objects/kept_create_info.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/shader/program.h"
 #include "counters/shader/shader_code.h"
@@ -25,12 +26,16 @@
 
 namespace tally::counters {
 
-// What a shader object was made of. A binary of the shader has the same origin.
+// What a shader object was made of. A binary of the shader has the same origin: its create info
+// need not have the structs that the driver reads with SPIR-V.
 struct ShaderOrigin {
   std::shared_ptr<const ShaderCode> code;
   std::string entry_point;
   std::vector<VkSpecializationMapEntry> entries;
   std::vector<std::byte> data;
+  KeptMemory memory;            // holds the chain
+  const void* chain = nullptr;  // of the create info
+  bool keeps_chain = true;      // false: the layer does not know all of it
 
   VkSpecializationInfo specialization() const {
     return {static_cast<uint32_t>(entries.size()), entries.data(), data.size(), data.data()};

@@ -57,14 +57,22 @@ std::shared_ptr<const ShaderOrigin> origin_of(ObjectState& state,
     const auto* bytes = static_cast<const std::byte*>(values->pData);
     origin->data.assign(bytes, bytes + values->dataSize);
   }
+  origin->chain = info.pNext;
+  origin->keeps_chain = keep_shader_chain(origin->memory, origin->chain);
   return origin;
+}
+
+bool is_binary(const VkShaderCreateInfoEXT& info) {
+  return info.codeType == VK_SHADER_CODE_TYPE_BINARY_EXT;
 }
 
 // Of a shader with descriptor heaps. Of a binary of unknown origin, nothing is known.
 std::shared_ptr<PipelineLayout> heap_layout_of(ObjectState& state,
-                                               const VkShaderCreateInfoEXT& info) {
-  const auto origin = origin_of(state, info);
-  return state.heap_layouts.find(origin ? push_data_end(*origin->code, info.pNext) : 0);
+                                               const VkShaderCreateInfoEXT& info,
+                                               const ShaderOrigin* origin) {
+  if (!origin) return state.heap_layouts.find(0);
+  const void* chain = is_binary(info) ? origin->chain : info.pNext;
+  return state.heap_layouts.find(push_data_end(*origin->code, chain));
 }
 
 // The application's create infos with the layer's push constants and sets, and without
@@ -77,8 +85,9 @@ class PlainShaders {
     for (VkShaderCreateInfoEXT& info : infos_) {
       info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
       Layout& layout = layouts_.emplace_back();
+      layout.origin = origin_of(state, info);
       if ((info.flags & VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT) != 0) {
-        layout.known = heap_layout_of(state, info);
+        layout.known = heap_layout_of(state, info, layout.origin.get());
         layout.sets.emplace();
         continue;
       }
@@ -95,6 +104,9 @@ class PlainShaders {
   }
 
   std::span<const VkShaderCreateInfoEXT> infos() const { return infos_; }
+
+  // Null for a binary of unknown origin.
+  const std::shared_ptr<const ShaderOrigin>& origin(size_t i) const { return layouts_[i].origin; }
 
   // Nothing if one of the application's set layouts cannot be kept.
   const std::optional<KeptSetLayouts>& sets(size_t i) const { return layouts_[i].sets; }
@@ -118,6 +130,7 @@ class PlainShaders {
 
  private:
   struct Layout {
+    std::shared_ptr<const ShaderOrigin> origin;
     std::shared_ptr<PipelineLayout> known;
     std::optional<PipelineLayout::Extended> extended;
     std::optional<KeptSetLayouts> sets;
@@ -139,10 +152,11 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
         std::make_shared<ShaderObject>(state.device.handle, state.device.next, originals[i].stage);
     shader->variant(Variant::Plain) = handles[i];
     shader->instrumented = state.needs.instrumentation && wants_instrumentation(originals[i]);
-    shader->origin = origin_of(state, originals[i]);
+    shader->origin = plain.origin(i);
     const bool counts = shader->instrumented || state.needs.query_counters || state.needs.regions;
     shader->layout = plain.layout(state, i, counts);
-    const NewShader added{plain.infos()[i], plain.sets(i), shader};
+    NewShader added{plain.infos()[i], plain.sets(i), shader};
+    if (is_binary(added.info) && shader->origin) added.info.pNext = shader->origin->chain;
     if (is_linked(originals[i])) {
       linked.push_back(added);
     } else {

@@ -208,6 +208,17 @@ std::shared_ptr<const KeptShaders> keep_shaders(std::span<const NewShader> shade
   return kept;
 }
 
+// Null if variants can be made.
+const char* reason_against_variants(const NewShader& shader) {
+  const ShaderOrigin* origin = shader.shader->origin.get();
+  if (!origin) return "it was created from a binary whose SPIR-V is not known";
+  const bool binary = shader.info.codeType == VK_SHADER_CODE_TYPE_BINARY_EXT;
+  return binary && !origin->keeps_chain
+             ? "it was created from a binary, and the layer does not know all structs that its "
+               "SPIR-V was created with"
+             : nullptr;
+}
+
 bool is_instrumented(const NewShader& shader) { return shader.shader->instrumented; }
 bool is_fragment(const NewShader& shader) {
   return shader.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
@@ -296,9 +307,10 @@ void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
                              state.needs.regions && fragments};
   if (!choice.blocks && !choice.regions) return;
   for (const NewShader& shader : shaders) {
-    if (shader.shader->origin) continue;
-    notice_refusal(state, *shader.shader, "it was created from a binary whose SPIR-V is not known");
-    return;
+    if (const char* reason = reason_against_variants(shader)) {
+      notice_refusal(state, *shader.shader, reason);
+      return;
+    }
   }
   const auto kept = keep_shaders(shaders);
   // Alpha to coverage is dynamic state. All draws of an execution set have the same variants.

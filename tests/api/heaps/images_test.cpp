@@ -193,50 +193,79 @@ TEST_F(HeapImages, are_sampled_with_embedded_samplers_and_counted) {
   }
 }
 
-TEST_F(HeapImages, are_sampled_by_shader_objects_and_counted) {
-  if (!Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME)) {
-    GTEST_SKIP() << "no descriptor heaps";
+class HeapImagesOfShaderObjects : public HeapImages {
+ protected:
+  void SetUp() override {
+    if (!Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME)) {
+      GTEST_SKIP() << "no descriptor heaps";
+    }
+    if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
+      GTEST_SKIP() << "no shader objects";
+    }
+    start_images(
+        {}, {.device_extensions = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME}, .device_next = &feature_});
+    write_stripe(nullptr, kHeapBit);
   }
-  if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
-    GTEST_SKIP() << "no shader objects";
+  static std::vector<ShaderObjectInfo> infos(VkShaderCreateFlagsEXT flags, const void* chain) {
+    return {{.shader = {VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+             .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+             .flags = flags},
+            {.shader = {.stage = VK_SHADER_STAGE_FRAGMENT_BIT, .code = stripes_frag, .next = chain},
+             .flags = flags}};
   }
-  VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
+  std::vector<uint32_t> draw_with(const ShaderObjects& shaders,
+                                  const Instrumentation* instrumentation) {
+    return draw(VK_NULL_HANDLE, instrumentation, [&](VkCommandBuffer commands) {
+      set_draw_state(context(), commands);
+      unbind_graphics_shaders(context(), commands);
+      shaders.bind(commands);
+    });
+  }
+  static constexpr VkShaderCreateFlagsEXT kPlain = VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT;
+  static constexpr VkShaderCreateFlagsEXT kCounting =
+      kPlain | VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
+
+ private:
+  VkPhysicalDeviceShaderObjectFeaturesEXT feature_ = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
-  start_images(
-      {}, {.device_extensions = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME}, .device_next = &objects});
-  write_stripe(nullptr, kHeapBit);
+};
+
+TEST_F(HeapImagesOfShaderObjects, are_sampled_and_counted) {
   for (const Mode& mode : kModes) {
     SCOPED_TRACE(mode.bright);
     Mappings mappings(0, read());
     mappings.add_sampler(1, mode.sampler);
-    const auto draw_with = [&](VkShaderCreateFlagsEXT flags,
-                               const Instrumentation* instrumentation) {
-      const ShaderObjects shaders(context(),
-                                  {{.shader = {VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                                    .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-                                    .flags = flags},
-                                   {.shader = {.stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-                                               .code = stripes_frag,
-                                               .next = mappings.chain()},
-                                    .flags = flags}});
-      return draw(VK_NULL_HANDLE, instrumentation, [&](VkCommandBuffer commands) {
-        set_draw_state(context(), commands);
-        unbind_graphics_shaders(context(), commands);
-        shaders.bind(commands);
-      });
-    };
+    const ShaderObjects plain(context(), infos(kPlain, mappings.chain()));
+    const ShaderObjects counting(context(), infos(kCounting, mappings.chain()));
     const Instrumentation instrumentation(context());
-    const std::vector<uint32_t> bare = draw_with(VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT, nullptr);
+    const std::vector<uint32_t> bare = draw_with(plain, nullptr);
     expect_picture(bare, mode.sampler.addressModeU);
-    EXPECT_EQ(draw_with(VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT |
-                            VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM,
-                        &instrumentation),
-              bare);
+    EXPECT_EQ(draw_with(counting, &instrumentation), bare);
     expect_counts(instrumentation, mode.bright);
   }
 }
 
-// Of these no copy is kept: the variants are made with the pipeline.
+// The binaries are created without the mappings and the samplers of their SPIR-V.
+TEST_F(HeapImagesOfShaderObjects, are_sampled_and_counted_after_they_are_restored) {
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.bright);
+    std::vector<std::byte> binaries[2];
+    {
+      Mappings mappings(0, read());
+      mappings.add_sampler(1, mode.sampler);
+      const ShaderObjects source(context(), infos(kCounting, mappings.chain()));
+      for (const size_t i : {0, 1}) binaries[i] = source.binary(i);
+    }
+    std::vector<ShaderObjectInfo> restored = infos(kCounting, nullptr);
+    for (const size_t i : {0, 1}) restored[i].binary = binaries[i];
+    const ShaderObjects shaders(context(), restored);
+    const Instrumentation instrumentation(context());
+    expect_picture(draw_with(shaders, &instrumentation), mode.sampler.addressModeU);
+    expect_counts(instrumentation, mode.bright);
+  }
+}
+
+// The variants are made later, of copies of the samplers.
 TEST_F(HeapImages, with_embedded_samplers_are_sampled_in_emulated_queries) {
   if (!start_images({{"emulate_queries", "all"}})) GTEST_SKIP() << "no descriptor heaps";
   write_stripe(nullptr, kHeapBit);
