@@ -237,6 +237,24 @@ TEST_F(SmallCapture, counted_by_batches_has_the_same_summary) {
   }
 }
 
+TEST_F(SmallCapture,
+       commands_that_the_device_generates_are_draws_in_a_pass_and_dispatches_outside) {
+  store::write_test_capture(file_);
+  auto model = load_model(std::move(*store::Reader::open(file_)), {}, Model::Detail::Commands);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const Summary before = summarize(*model);
+  const store::FunctionRow generated{
+      .id = 99, .kind = store::CallKind::Generated, .name = "vkCmdExecuteGeneratedCommandsEXT"};
+  for (Command& command : model->commands) {
+    ASSERT_EQ(model->is_draw(command), command.pass != kNone);
+    command.call = model->calls.intern(generated, {}, {});
+  }
+  const Summary after = summarize(*model);
+  EXPECT_EQ(before.draws, 2u);
+  EXPECT_EQ(after.draws, before.draws);
+  EXPECT_EQ(after.dispatches, before.dispatches);
+}
+
 TEST_F(SmallCapture, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
   const auto table = analyzer().table(By::Shader, {});
   ASSERT_TRUE(table.ok()) << table.error().message;

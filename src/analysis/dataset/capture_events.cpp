@@ -16,10 +16,6 @@ using Kind = DataColumn::Kind;
 
 constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 
-bool is_draw(const Model& model, const Command& command) {
-  return command.call != kNone && model.calls[command.call].kind == store::CallKind::Draw;
-}
-
 double time_of(const std::optional<int64_t>& nanoseconds) {
   return nanoseconds && *nanoseconds >= 0 ? static_cast<double>(*nanoseconds) : kNoTime;
 }
@@ -68,7 +64,7 @@ CommandRows group_rows(const Model& model, Grouping grouping) {
     const Command& command = model.commands[c];
     auto row = static_cast<uint32_t>(rows.first_of.size());
     if (rows.grouped) {
-      const uint32_t call = rows.same_call ? command.call : uint32_t{is_draw(model, command)};
+      const uint32_t call = rows.same_call ? command.call : uint32_t{model.is_draw(command)};
       row = row_of
                 .try_emplace({command.frame, command.pass, command.label, command.pipeline, call},
                              row)
@@ -121,7 +117,7 @@ DataTable CaptureEvents::frames() {
   for (uint32_t c = 0; c < model_.commands.size(); ++c) {
     const Command& command = model_.commands[c];
     FrameSums& of = sums[command.frame];
-    (is_draw(model_, command) ? of.draws : of.dispatches) += command.runs;
+    (model_.is_draw(command) ? of.draws : of.dispatches) += command.runs;
     if (command.pass == kNone) of.add_time(time_of(command.gpu_time_ns), first_uses_.commands[c]);
   }
   for (const Batch& batch : model_.batches) {
@@ -257,7 +253,7 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
   std::vector<uint32_t> call_texts(model_.calls.size(), kNone);
   const auto call_text_of = [&](const Command& command) {
     if (command.call == kNone) return in_.strings.add("");
-    if (!rows.same_call) return in_.strings.add(is_draw(model_, command) ? "draws" : "dispatches");
+    if (!rows.same_call) return in_.strings.add(model_.is_draw(command) ? "draws" : "dispatches");
     uint32_t& text = call_texts[command.call];
     if (text == kNone) text = in_.strings.add(call_text(model_.calls[command.call]));
     return text;
@@ -282,7 +278,7 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
     number.push(command.number_in_frame);
     pass.push_index(command.pass);
     call.push(call_text_of(command));
-    kind.push(is_draw(model_, command) ? 0 : 1);
+    kind.push(model_.is_draw(command) ? 0 : 1);
     pipeline.push_index(command.pipeline == kNone ? kNone : pipeline_rows_[command.pipeline]);
     label.push_index(command.label);
     values.push_index(set_of[row]);

@@ -221,8 +221,7 @@ class ProfileBuilder {
   void count_commands() {
     for (uint32_t i = 0; i < model_.commands.size(); ++i) {
       const Command& command = model_.commands[i];
-      const bool draw =
-          command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+      const bool draw = model_.is_draw(command);
       for_items_of(i,
                    [&](Item& item) { item.values[draw ? draws_ : dispatches_] += command.runs; });
       if (commands_) commands_->add(i, hash_combine(1, command.runs));

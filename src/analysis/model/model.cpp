@@ -27,4 +27,11 @@ bool Model::frame_selected(uint32_t frame) const {
   return !selection.frames || selection.frames->contains(frames[frame].number);
 }
 
+bool Model::is_draw(const Command& command) const {
+  if (command.call == kNone) return false;
+  const store::CallKind kind = calls[command.call].kind;
+  return kind == store::CallKind::Draw ||
+         (kind == store::CallKind::Generated && command.pass != kNone);
+}
+
 }  // namespace tally::analysis

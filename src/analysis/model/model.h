@@ -115,6 +115,9 @@ struct Model {
   // terminates.
   uint32_t parent_of_label(uint32_t label) const;
   bool frame_selected(uint32_t frame) const;
+  // Of all others, the tables say "dispatch". Commands that the device generates inside a render
+  // pass are draws: nothing else may be there.
+  bool is_draw(const Command& command) const;
 };
 
 }  // namespace tally::analysis

@@ -77,11 +77,9 @@ class Grouper {
     const Command& command = model_.commands[index];
     const uint32_t number = group_of_command(index, command);
     result_.group_of_command.push_back(number);
-    const bool draw =
-        command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
     CommandGroup& group = result_.groups[number];
     if (group.first_command == kNone) group.first_command = index;
-    (draw ? group.draws : group.dispatches) += command.runs;
+    (model_.is_draw(command) ? group.draws : group.dispatches) += command.runs;
     note_frame(number, command.frame);
     // The time of a command in a pass is already part of the pass's time.
     const bool counted_with_pass =

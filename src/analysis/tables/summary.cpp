@@ -31,9 +31,7 @@ class Counter {
   void run() {
     std::map<uint32_t, uint64_t> commands_of_pipeline;
     for (const Command& command : model_.commands) {
-      const bool draw =
-          command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
-      (draw ? summary_.draws : summary_.dispatches) += command.runs;
+      (model_.is_draw(command) ? summary_.draws : summary_.dispatches) += command.runs;
       if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
     }
     summary_.pipelines = commands_of_pipeline.size();

@@ -18,7 +18,7 @@ constexpr size_t kMaxOpenBatches = 16;
 // stream::kMaxMessageBytes.
 constexpr size_t kMaxNumbers = size_t{128} << 10;
 
-constexpr const char* kNoCounts = "the driver returned no counts for it";
+constexpr const char* kNoCounts = "no counts were returned for it; a warning may say why";
 
 bool is_zero(const store::Column& column) {
   return column.values.size() == 1 && column.values[0] == 0;

@@ -8,15 +8,19 @@
 namespace tally::capture {
 namespace {
 
-LiveCounter counter_of(store::CallKind kind) {
-  switch (kind) {
-    case store::CallKind::Dispatch:
-      return LiveCounter::Dispatches;
-    case store::CallKind::TraceRays:
-      return LiveCounter::RayTraces;
-    default:
-      return LiveCounter::DrawCommands;
+LiveCounter counter_of(const CommandRun& run, const Pipeline* pipeline) {
+  const store::CallKind kind = store::function_info(run.function).kind;
+  const bool generated = kind == store::CallKind::Generated;
+  const auto runs = [&](VkPipelineBindPoint point) {
+    return generated && pipeline && pipeline->bind_point == point;
+  };
+  if (kind == store::CallKind::Dispatch || runs(VK_PIPELINE_BIND_POINT_COMPUTE)) {
+    return LiveCounter::Dispatches;
   }
+  if (kind == store::CallKind::TraceRays || runs(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)) {
+    return LiveCounter::RayTraces;
+  }
+  return LiveCounter::DrawCommands;
 }
 
 std::optional<LiveCounter> invocations_of(uint32_t stage) {
@@ -69,7 +73,10 @@ void LiveSum::add_execution(const Execution& execution,
 
 void LiveSum::add_commands(const Execution& execution, const CommandSlice& slice) {
   const CommandRun& run = *slice.run;
-  const LiveCounter counter = counter_of(store::function_info(run.function).kind);
+  const Pipeline* pipeline = run.pipeline == CommandRun::kNone
+                                 ? nullptr
+                                 : execution.recording->pipelines[run.pipeline].get();
+  const LiveCounter counter = counter_of(run, pipeline);
   add(counter, uint64_t{slice.count} * execution.runs);
   if (counter == LiveCounter::DrawCommands) {
     for (uint32_t i = 0; i < slice.count; ++i) {
@@ -81,9 +88,6 @@ void LiveSum::add_commands(const Execution& execution, const CommandSlice& slice
   if (slice.words.empty()) {
     add(LiveCounter::CommandsNotCounted, uint64_t{slice.count} * execution.runs);
   }
-  const Pipeline* pipeline = run.pipeline == CommandRun::kNone
-                                 ? nullptr
-                                 : execution.recording->pipelines[run.pipeline].get();
   constexpr size_t kHeaderWords =
       sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
   const size_t block_words = kHeaderWords + layout_.values();

@@ -46,7 +46,7 @@ struct Pipelines {
   // Whether the counters of the variant are where those of no other entry are.
   static bool is_apart(const Pipeline& pipeline, Variant variant) {
     const auto& program = pipeline.programs[static_cast<size_t>(variant)];
-    return program && program->own_range;
+    return program && program->own_ranges;
   }
   static void add(Program& program, const Pipeline& pipeline, Variant variant, uint32_t index) {
     const Program& added = *pipeline.programs[static_cast<size_t>(variant)];
@@ -230,6 +230,15 @@ class SetOf : public ExecutionSet {
                     Kind::kNoun));
   }
 
+  void note_earlier(const Entry& entry, Variant variant) const {
+    if (!counts_blocks(chosen(entry, variant))) return;
+    state_.device.messages.notice(
+        kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
+        fmt::format("a {} was written to an execution set after the set was recorded: that "
+                    "recording runs it uninstrumented",
+                    Kind::kNoun));
+  }
+
   // Writes an entry to the sets of the variant.
   void write(uint32_t index, Variant variant) const {
     const Entry& entry = entries_[index];
@@ -237,6 +246,7 @@ class SetOf : public ExecutionSet {
     for (const auto& one : copies.older) {
       const std::shared_ptr<const Copy> copy = one.lock();
       if (copy) {
+        note_earlier(entry, variant);
         Kind::write(state_, copy->handle(), index, handle_of(entry, without_blocks(variant)));
       }
     }

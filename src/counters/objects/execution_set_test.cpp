@@ -70,7 +70,7 @@ class ExecutionSets : public testing::Test {
     pipeline->variant(Variant::Plain) = handle;
     pipeline->variant(Variant::Blocks) = handle_of<VkPipeline>(vk::handle_bits(handle) + 100);
     auto program = std::make_shared<Program>();
-    program->own_range = true;
+    program->own_ranges = true;
     pipeline->programs[static_cast<size_t>(Variant::Blocks)] = program;
     for (size_t i = 0; i < kVariants; ++i) pipeline->set_known(static_cast<Variant>(i));
     state_.pipelines.insert(handle, pipeline);

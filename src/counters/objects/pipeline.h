@@ -104,8 +104,7 @@ struct Pipeline {
   bool has_covering = false;
   StatedFacts facts;        // of graphics pipelines
   uint32_t ray_stages = 0;  // with those of libraries
-  // Where the counters of its stages are: of a ray-tracing library, with those of its libraries,
-  // and of a pipeline that counts in execution sets.
+  // Where the counters of its stages are: of a ray-tracing library, with those of its libraries.
   std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
   // Not null: this stands for shader objects that are bound together, and has no handles.

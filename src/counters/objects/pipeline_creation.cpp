@@ -9,6 +9,7 @@
 #include "counters/objects/pipeline_flags.h"
 #include "counters/objects/pipeline_variants.h"
 #include "counters/objects/shader_layouts.h"
+#include "counters/objects/stage_code.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -81,12 +82,16 @@ bool is_library(const Info& info) {
 
 // Call once the pipeline has its maker. All draws of an execution set have the same variant.
 template <typename Info>
-void note_alpha_to_coverage(const Info& info, Pipeline& pipeline) {
+void note_alpha_to_coverage(const ObjectState& state, const Info& info, Pipeline& pipeline) {
   const std::optional<bool> enabled = alpha_to_coverage_of(info, pipeline.facts);
   const bool fragments = (pipeline.facts.facts.stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
   const bool drawn_from_sets = !is_library(info) && (pipeline_flags(info) & kIndirectBindable) != 0;
   pipeline.has_covering = !enabled && fragments && pipeline.maker && !drawn_from_sets;
   pipeline.alpha_to_coverage = enabled.value_or(!pipeline.has_covering);
+  if (!enabled && fragments && drawn_from_sets && pipeline.facts.samples.may_fail_tests()) {
+    notice_late_tests(state.device.messages, VK_OBJECT_TYPE_PIPELINE,
+                      vk::handle_bits(pipeline.handle));
+  }
 }
 
 template <typename Info>
@@ -100,7 +105,7 @@ template <typename Info>
 VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                        VariantChoice choice, Pipeline& pipeline) {
   pipeline.maker = keep_source(state, source, choice);
-  note_alpha_to_coverage(source.info, pipeline);
+  note_alpha_to_coverage(state, source.info, pipeline);
   if (pipeline.maker && !pipeline.instrumented) return VK_SUCCESS;
   const bool counts = can_count(state, source.info, pipeline);
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
@@ -207,7 +212,7 @@ VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
   const VariantSource<Info> source = variant_source(state, info);
   pipeline->maker = keep_source(state, source, choice);
   if (!pipeline->maker) return VK_SUCCESS;
-  note_alpha_to_coverage(info, *pipeline);
+  note_alpha_to_coverage(state, info, *pipeline);
   const Variant variant = make_variant(true, choice.regions);
   const VkResult result = create_counting(state, cache, source, variant, pipeline);
   if (pipeline->handle == VK_NULL_HANDLE) return result;

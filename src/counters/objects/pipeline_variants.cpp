@@ -59,10 +59,15 @@ class LibraryVariants {
   }
 
   bool changed() const { return changed_; }
+  // Whether the counters of all libraries are where those of no other library are.
+  bool own_ranges() const { return own_ranges_; }
 
  private:
-  static void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
+  void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
     const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
+    own_ranges_ = own_ranges_ && library.own_ranges;
+    program.ranges.insert(program.ranges.end(), library.ranges.begin(), library.ranges.end());
+    program.max_shards_log2 = std::min(program.max_shards_log2, library.max_shards_log2);
     for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
     for (size_t slot = 0; slot < kPipelineSlots; ++slot) {
       program.capacities[slot] = std::max(program.capacities[slot], library.capacities[slot]);
@@ -70,6 +75,7 @@ class LibraryVariants {
   }
 
   bool changed_ = false;
+  bool own_ranges_ = true;
   std::vector<VkPipeline> libraries_;
 };
 
@@ -88,9 +94,6 @@ class VariantBuilder {
         chain_(source.info.pNext),
         stages_(state.device.handle, state.device.next) {}
 
-  // Where the counters of a pipeline are that may be in an execution set; null for others.
-  const std::shared_ptr<const CounterRanges::Range>& range() const { return range_; }
-
   // Instruments the stages. Returns false if there is nothing to count.
   bool prepare() {
     build_stages();
@@ -98,13 +101,14 @@ class VariantBuilder {
     // Other pipelines of a set have other strides between the shards.
     if (range_) {
       program_->max_shards_log2 = 0;
-      program_->own_range = true;
+      program_->ranges.push_back(range_);
     }
     for (StageProgram& stage : program_->stages) {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
     libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_);
+    program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
     const bool counts =
         !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
     if (!counts && variant_ != Variant::Plain) return false;
@@ -139,8 +143,15 @@ class VariantBuilder {
     return (pipeline_flags(info_) & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT) == 0;
   }
 
-  // Names the stages that run uninstrumented.
+  // Names what runs uninstrumented.
   void report_refusals() const {
+    const bool in_sets = may_be_in_sets() && !pipeline_.library;
+    if (in_sets && program_ && !program_->stages.empty() && !program_->own_ranges) {
+      state_.device.messages.notice(
+          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
+          "a pipeline runs uninstrumented in execution sets: one of its libraries was created "
+          "without VK_PIPELINE_CREATE_2_INDIRECT_BINDABLE_BIT_EXT");
+    }
     for (const StageVariants::Refusal& refusal : stages_.refusals()) {
       state_.device.messages.notice(
           kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
@@ -182,10 +193,9 @@ class VariantBuilder {
     set_stages(info_, stages_.infos());
   }
 
+  // Whether it may be in an execution set, or is a library of such a pipeline.
   bool may_be_in_sets() const {
-    constexpr uint64_t kLibrary = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
-    return counts_blocks(variant_) && source_.libraries.empty() &&
-           (pipeline_flags(info_) & (kIndirectBindable | kLibrary)) == kIndirectBindable;
+    return counts_blocks(variant_) && (pipeline_flags(info_) & kIndirectBindable) != 0;
   }
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
@@ -231,7 +241,6 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
     result = builder.compile(cache, pipeline.variant(variant),
                              pipeline.programs[static_cast<size_t>(variant)]);
   }
-  if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next

@@ -316,6 +316,10 @@ void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
   // Alpha to coverage is dynamic state. All draws of an execution set have the same variants.
   const bool in_sets = std::ranges::any_of(
       shaders, [](const NewShader& shader) { return may_be_in_sets(shader.info); });
+  if (in_sets && fragments) {
+    notice_late_tests(state.device.messages, VK_OBJECT_TYPE_SHADER_EXT,
+                      vk::handle_bits(shaders.front().shader->variant(Variant::Plain)));
+  }
   const auto maker = set_maker(state, choice, shaders, kept, in_sets);
   if (instrumented) {
     shaders.front().shader->choose(make_variant(choice.blocks, choice.regions));

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "counters/base/messages.h"
 #include "counters/shader/shader_code.h"
 
 namespace tally::counters {
@@ -13,6 +14,9 @@ struct ObjectState;
 
 // The id of messages about what runs uninstrumented.
 inline constexpr const char* kUninstrumentedNotice = "TALLY-uninstrumented-shader";
+
+// Alpha to coverage is dynamic state, and all draws of an execution set have the same variants.
+void notice_late_tests(Messages& messages, VkObjectType type, uint64_t object);
 
 // Null if it is not known.
 std::shared_ptr<const ShaderCode> find_code(ObjectState& state,

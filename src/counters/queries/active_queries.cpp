@@ -45,6 +45,11 @@ void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTota
   if (key.pool->times_apart()) ++timed_queries_;
 }
 
+bool ActiveQueries::read_arguments() const {
+  return std::ranges::any_of(queries_,
+                             [](const Active& one) { return !one.pool->indirect_pairs().empty(); });
+}
+
 std::vector<ActiveQueries::Active>::const_iterator ActiveQueries::find(const QueryKey& key) const {
   return std::ranges::find_if(queries_, [&](const Active& one) { return one.matches(key); });
 }

@@ -44,6 +44,8 @@ class ActiveQueries {
   bool inherits_occlusion() const { return inherits_occlusion_; }
   // Whether a query needs what the host counts.
   bool count_commands() const { return command_queries_ != 0; }
+  // Whether a query needs the arguments of commands.
+  bool read_arguments() const;
   // Whether a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.

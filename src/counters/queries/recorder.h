@@ -67,6 +67,8 @@ class QueryRecorder {
   bool counts_commands() const {
     return active_.count_commands() || inherited_.any() || feedback_.active();
   }
+  // Whether a query needs the arguments of commands.
+  bool reads_arguments() const { return active_.read_arguments() || feedback_.active(); }
   // Whether a query counts in shaders.
   bool counts_shaders() const { return active_.count_in_shaders() || feedback_.active(); }
 

@@ -26,6 +26,11 @@ void CommandCounts::generated(VkPipelineBindPoint point) {
       queries.count(CommandMetric::IndirectDraws);
   }
   queries.count_unread();
+  if (!queries.reads_arguments()) return;
+  state_.device.context.messages.notice(
+      "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(state_.handle),
+      "queries lack vertices, primitives and workgroups of generated commands, whose arguments the "
+      "layer does not read");
 }
 
 IndexRange CommandCounts::bound_indices() const {

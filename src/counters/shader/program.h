@@ -76,8 +76,11 @@ struct Program {
   Samples samples = Samples::Uncounted;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
-  // Its counters are where those of no other program are (CounterRanges).
-  bool own_range = false;
+  // Its counters are where those of no other program are, but of those that are linked from the
+  // same libraries.
+  bool own_ranges = false;
+  // What keeps them there (CounterRanges).
+  std::vector<std::shared_ptr<const void>> ranges;
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
 

@@ -2,6 +2,7 @@
 // number of vertices and workgroups that the device reads is not known to the layer.
 #include "support/generated_commands.h"
 
+#include <algorithm>
 #include <array>
 
 #include "api/queries/scenes.h"
@@ -192,6 +193,10 @@ TEST_F(QueriesOfGenerated, that_need_their_arguments_are_errors) {
     EXPECT_EQ(status(queries),
               generates ? VK_QUERY_RESULT_STATUS_ERROR_KHR : VK_QUERY_RESULT_STATUS_COMPLETE_KHR);
     EXPECT_EQ(queries.read().at(kVertexInvocations), generates ? 6u : 3u);
+    EXPECT_EQ(std::ranges::any_of(
+                  context().messages(),
+                  [](const Message& one) { return one.id == "TALLY-generated-commands"; }),
+              generates);
   }
 }
 
@@ -210,6 +215,135 @@ TEST_F(QueriesOfGenerated, count_a_pipeline_that_joins_a_set_later) {
   EXPECT_EQ(measure(record), expected(first, replaced));
   set.write(1, second);
   EXPECT_EQ(measure(record), expected(first, second));
+}
+
+// Two pipelines share the library of their vertex shader.
+class QueriesOfGeneratedLibraries : public QueriesOfGenerated {
+ protected:
+  void SetUp() override {
+    if (!GeneratedDevice::supported()) GTEST_SKIP() << "no generated commands";
+    if (!Context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME)) {
+      GTEST_SKIP() << "no pipeline libraries";
+    }
+    start(true,
+          device_.options({.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                                 VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                                 VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME}}));
+  }
+  Pipeline make_library(const Stage& stage, uint64_t flags) {
+    constexpr VkGraphicsPipelineLibraryFlagsEXT kBefore =
+        VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+        VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+    constexpr VkGraphicsPipelineLibraryFlagsEXT kBehind =
+        VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+        VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+    const VkGraphicsPipelineLibraryCreateInfoEXT parts{
+        VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, nullptr,
+        stage.stage == kVertex ? kBefore : kBehind};
+    const VkPipelineCreateFlags2CreateInfoKHR next{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, &parts,
+        flags | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
+    return make_graphics({stage}, {.next = &next});
+  }
+  // Linked pipelines of one vertex and two fragment libraries, and their set.
+  struct Linked {
+    Linked(QueriesOfGeneratedLibraries& test, uint64_t flags, uint64_t library_flags)
+        : vertices(test.make_library({kVertex, patch_vert}, library_flags)),
+          fragments{test.make_library({kFragment, plain_frag}, library_flags),
+                    test.make_library({kFragment, discard_frag}, library_flags)},
+          pipelines{link(test, vertices, fragments[0], flags),
+                    link(test, vertices, fragments[1], flags)},
+          set(test.context(), pipelines[0], 2) {
+      set.write(1, pipelines[1]);
+    }
+    static Pipeline link(QueriesOfGeneratedLibraries& test, VkPipeline before, VkPipeline behind,
+                         uint64_t flags) {
+      return link_graphics_pipeline(test.context(), test.layout(), std::array{before, behind},
+                                    flags);
+    }
+    const Pipeline vertices;
+    const std::array<Pipeline, 2> fragments, pipelines;
+    const ExecutionSet set;
+  };
+  bool has_message(std::string_view text) {
+    return std::ranges::any_of(context().messages(), [&](const Message& one) {
+      return one.text.find(text) != one.text.npos;
+    });
+  }
+  GeneratedCommands::Info three_draws() {
+    return draws({0, 0, 3, 1, 0, 0, 1, 0, 6, 1, 0, 0, 1, 0, 3, 4, 0, 0}, 3);
+  }
+
+ private:
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT libraries_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, &instrumentation_,
+      VK_TRUE};
+
+ protected:
+  GeneratedDevice device_{&libraries_};
+};
+
+TEST_F(QueriesOfGeneratedLibraries, count_draws_of_linked_pipelines) {
+  const Linked linked(*this, kIndirectBindable, kIndirectBindable);
+  GeneratedCommands generated(context(), three_draws());
+  const Measured ours = measure([&](VkCommandBuffer commands) {
+    draw(commands, linked.pipelines[0], 3, 1);
+    generated.execute(commands, nullptr, linked.set);
+  });
+  EXPECT_EQ(ours.statistics.at(0), 3u + 3 + 6 + 12);
+  EXPECT_GT(ours.samples, 0u);
+  EXPECT_EQ(ours, expected(linked.pipelines[0], linked.pipelines[1]));
+}
+
+// What pipelines of a set share is at the first of them.
+TEST_F(QueriesOfGeneratedLibraries, are_instrumented_by_their_index) {
+  constexpr uint64_t kFlags = kIndirectBindable | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+  const Linked linked(*this, kFlags, kFlags);
+  GeneratedCommands generated(context(), three_draws());
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    target.begin(commands);
+    draw(commands, linked.pipelines[0], 3, 1);
+    draw(commands, linked.pipelines[1], 3, 1);
+    draw(commands, linked.pipelines[0], 3, 1);
+    generated.execute(commands, nullptr, linked.set);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  const auto plain = [&](uint32_t result) {
+    return Counts(instrumentation, kFragment, plain_frag, result, 0).invocations();
+  };
+  const uint64_t one = plain(0);
+  EXPECT_GT(one, 0u);
+  EXPECT_EQ(plain(3), one);
+  const uint64_t other = Counts(instrumentation, kFragment, discard_frag, 1).invocations();
+  EXPECT_EQ(Counts(instrumentation, kFragment, discard_frag, 3, 1).invocations(), (2 + 4) * other);
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 3, 0).invocations(), 3u + 6 + 12);
+  EXPECT_FALSE(has_message("uninstrumented"));
+}
+
+TEST_F(QueriesOfGeneratedLibraries, of_libraries_without_the_flag_are_named) {
+  const Linked linked(*this, kIndirectBindable, 0);
+  GeneratedCommands generated(context(), three_draws());
+  const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1, kShaderStatistics);
+  const RenderTarget target(context());
+  context().run([&](VkCommandBuffer commands) {
+    statistics.reset(commands);
+    target.begin(commands);
+    statistics.begin(commands);
+    draw(commands, linked.pipelines[0], 3, 1);
+    generated.execute(commands, nullptr, linked.set);
+    statistics.end(commands);
+    target.end(commands);
+  });
+  EXPECT_EQ(statistics.read().at(0), 3u);
+  EXPECT_EQ(status(statistics), VK_QUERY_RESULT_STATUS_ERROR_KHR);
+  EXPECT_TRUE(has_message("uninstrumented in execution sets: one of its libraries"));
 }
 
 TEST_F(QueriesOfGenerated, count_beside_instrumentation) {
