@@ -2,10 +2,13 @@
 //
 // With DRAWS, only draws.tally: so many draws, which all differ. Otherwise:
 // sample.tally: that of the golden reports. calls.tally: one dispatch of a shader whose functions
-// call each other, with hostile names. gl.tally: two frames of GL.
+// call each other, with hostile names. inlined.tally: two dispatches of functions that were inlined
+// for several calls, with branches. gl.tally: two frames of GL.
 #include <string>
 
 #include "../golden/sample_capture.h"
+#include "analysis/testing/test_scene.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
 #include "store/test_capture.h"
 #include "store/writer.h"
@@ -130,6 +133,33 @@ void write_calls_capture(const std::string& path) {
   store::require(writer.finish(1'000'500, 0));
 }
 
+void write_inlined_capture(const std::string& path) {
+  const auto& words = spirv::test::corpus_module("optimised.calls.comp.debug.spv");
+  analysis::TestScene scene(path);
+  const RowId subgroups = scene.add_metric(catalogue::Number::Subgroups);
+  const RowId taken = scene.add_metric(catalogue::Number::BranchTarget0);
+  const RowId not_taken = scene.add_metric(catalogue::Number::BranchTarget1);
+  const RowId pipeline = scene.add_pipeline("p", "", scene.add_shader("1111", "", words));
+  const size_t blocks =
+      store::require(spirv::BlockMap::build(spirv::test::parsed(words),
+                                            spv::ExecutionModel::GLCompute, "main"))
+          .blocks()
+          .size();
+  scene.begin_frame(0);
+  for (uint64_t dispatch = 1; dispatch <= 2; ++dispatch) {
+    std::vector<uint64_t> executions;
+    for (uint64_t block = 0; block < blocks; ++block)
+      executions.push_back(100 * dispatch + block * block % 17);
+    scene.dispatch(pipeline, {}, {}, executions);
+    for (uint32_t block = 0; block < blocks; ++block) {
+      scene.set_value(block, subgroups, executions[block] / 8 + 1);
+      scene.set_value(block, taken, block);
+      scene.set_value(block, not_taken, executions[block] - block);
+    }
+  }
+  scene.finish();
+}
+
 // Two frames of GL with a counter.
 void write_gl_capture(const std::string& path) {
   store::Writer writer = store::require(
@@ -162,6 +192,7 @@ int main(int argc, char** argv) {
   }
   tally::test::write_sample_capture(folder + "/sample.tally");
   tally::test::write_calls_capture(folder + "/calls.tally");
+  tally::test::write_inlined_capture(folder + "/inlined.tally");
   tally::test::write_gl_capture(folder + "/gl.tally");
   return 0;
 }

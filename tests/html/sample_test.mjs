@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
-import { launch } from './browser.mjs';
+import { launch, Report } from './browser.mjs';
 import { compareAll, visitViews, writeReport } from './numbers.mjs';
 
 const [, , kTally, kWriteCaptures, kFolder] = process.argv;
@@ -34,6 +34,22 @@ test('the tables of one frame equal the JSON report of that frame', async () => 
 test('the tables of a capture with hostile names equal the JSON report', async () => {
   // Its metric is a driver's "cycles"; the counts of blocks are beside it, and no metric of the report.
   await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
+});
+
+test('the lines of inlined functions equal the JSON report, and so do their branches', async () => {
+  const file = report('inlined'), compared = await compareAll(browser, kTally, capture('inlined'), file);
+  assert.ok(compared.line > 0);
+  const json = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--annotate', 'compute', capture('inlined')]));
+  const wanted = json.tables[0].rows.filter(({ branch }) => branch).map((row) => `${row.branch} ${row.executions}`);
+  const page = await Report.open(browser, file);
+  try {
+    await page.go({ view: 'source' });
+    await page.page.locator('.branch').first().waitFor();
+    const shown = await page.page.locator('.branch').allTextContents();
+    assert.deepEqual(shown.map((text) => text.replace(/,/g, '')).sort(), wanted.sort());
+  } finally {
+    await page.close();
+  }
 });
 
 test('each view of the sample shows, at 1280 and at 400 pixels', async () => {

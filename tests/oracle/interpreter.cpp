@@ -351,6 +351,9 @@ void Interpreter::execute(Frame& frame, const Instruction& instruction) {
     case Op::OpLine:
     case Op::OpNoLine:
       return;
+    case Op::OpExtInst:
+      if (spirv::is_debug_information(module_.ext_inst_set(instruction.operand(0)))) return;
+      [[fallthrough]];
     default:
       frame.values[instruction.result_id()] = compute(frame, instruction);
   }

@@ -19,11 +19,12 @@ class BlockTotals {
 
   // The number of blocks that have totals: all blocks of the code if any of them ran, else 0.
   size_t block_count(uint32_t variant) const { return totals_[variant].executions.size(); }
+  // 0 for a block without totals.
   uint64_t executions(uint32_t variant, size_t block) const {
-    return totals_[variant].executions[block];
+    return block < block_count(variant) ? totals_[variant].executions[block] : 0;
   }
   uint64_t value(uint32_t variant, size_t block, size_t metric) const {
-    return totals_[variant].values->at(block, metric);
+    return block < block_count(variant) ? totals_[variant].values->at(block, metric) : 0;
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "analysis/cost/branch_totals.h"
 
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -30,7 +31,73 @@ BranchCount count_of(uint32_t variant, spirv::Branch branch, const BlockTotals& 
   return count;
 }
 
+// What the branches of one instance in one line have in common with those of another.
+std::vector<std::string> signature(std::span<const spirv::Branch> branches,
+                                   const std::vector<uint32_t>& indices,
+                                   const spirv::BlockMap& lines) {
+  std::vector<std::string> texts;
+  for (const uint32_t index : indices) {
+    const spirv::Branch& branch = branches[index];
+    std::string text = std::to_string(lines.blocks()[branch.block].end_location->column);
+    for (const spirv::BranchTarget& target : branch.targets) text += '\n' + target.label;
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+// Unknown if either is.
+void add_counts(BranchCount& sum, const BranchCount& count) {
+  for (size_t t = 0; t < sum.taken.size(); ++t) {
+    if (!sum.taken[t] || !count.taken[t]) {
+      sum.taken[t].reset();
+    } else {
+      sum.taken[t] = saturating_sum(*sum.taken[t], *count.taken[t]);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<uint32_t> branch_numbers(std::span<const spirv::Branch> branches,
+                                     const spirv::BlockMap& lines) {
+  // By file and line; then by instance.
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, std::vector<uint32_t>>> by_line;
+  for (uint32_t i = 0; i < branches.size(); ++i) {
+    const spirv::Block& block = lines.blocks()[branches[i].block];
+    if (!block.end_location) continue;
+    by_line[{block.end_location->file, block.end_location->line}][block.end_instance].push_back(i);
+  }
+  std::vector<uint32_t> numbers(branches.size(), kNone);
+  for (const auto& [line, instances] : by_line) {
+    uint32_t next = 0;
+    std::map<std::vector<std::string>, uint32_t> first_numbers;
+    for (const auto& [instance, indices] : instances) {
+      const auto [first, is_new] =
+          first_numbers.try_emplace(signature(branches, indices, lines), next);
+      if (is_new) next += static_cast<uint32_t>(indices.size());
+      for (uint32_t i = 0; i < indices.size(); ++i) numbers[indices[i]] = first->second + i;
+    }
+  }
+  return numbers;
+}
+
+std::vector<LineBranch> branches_by_line(std::span<const BranchCount> branches,
+                                         const spirv::BlockMap& lines) {
+  std::vector<spirv::Branch> code;
+  for (const BranchCount& count : branches) code.push_back(count.branch);
+  const std::vector<uint32_t> numbers = branch_numbers(code, lines);
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, LineBranch> by_number;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    if (numbers[i] == kNone) continue;
+    const spirv::SourceLocation& location = *lines.blocks()[code[i].block].end_location;
+    const auto [sum, is_new] = by_number.try_emplace({location.file, location.line, numbers[i]},
+                                                     LineBranch{location, numbers[i], branches[i]});
+    if (!is_new) add_counts(sum->second.counts, branches[i]);
+  }
+  std::vector<LineBranch> result;
+  for (auto& [key, branch] : by_number) result.push_back(std::move(branch));
+  return result;
+}
 
 uint64_t BranchCount::total() const {
   uint64_t total = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/cost/block_totals.h"
@@ -20,6 +21,24 @@ struct BranchCount {
   // Of all known targets.
   uint64_t total() const;
 };
+
+// The branches of the lines of a shader.
+//
+// An inlined instance (spirv::LineCost) has the branches of its function once more. Those of two
+// instances are the same branch if the instances have the same branches in the line: as many, in
+// order, with the same columns and targets.
+struct LineBranch {
+  spirv::SourceLocation location;
+  uint32_t number;     // among the line's branches
+  BranchCount counts;  // of all instances; its `branch` is that of the first
+};
+// `lines` is the block map whose lines count. By file, line and number; without branches that have
+// no line.
+std::vector<LineBranch> branches_by_line(std::span<const BranchCount> branches,
+                                         const spirv::BlockMap& lines);
+// By branch: its number among those of its line, or kNone.
+std::vector<uint32_t> branch_numbers(std::span<const spirv::Branch> branches,
+                                     const spirv::BlockMap& lines);
 
 class BranchTotals {
  public:

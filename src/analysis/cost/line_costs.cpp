@@ -11,23 +11,38 @@ namespace {
 using Place = std::pair<uint32_t, uint32_t>;  // file, line
 constexpr Place kNoLine{0, 0};
 
+Place place_of(const spirv::SourceLocation& location) { return {location.file, location.line}; }
+
+// Gives a line of an instance this block, if none that it has ran as often.
+void note_block(std::map<LineInstance, uint32_t>& blocks, const Place& place, uint32_t instance,
+                uint32_t block, uint32_t variant, const BlockTotals& totals) {
+  const auto [most, is_new] = blocks.try_emplace({place.first, place.second, instance}, block);
+  if (totals.executions(variant, block) > totals.executions(variant, most->second))
+    most->second = block;
+}
+
 class CostAttribution {
  public:
   CostAttribution(const ShaderCode& code, const spirv::BlockMap& map, uint32_t variant,
                   const BlockTotals& totals, const std::vector<Metric>& metrics)
-      : code_(code), map_(map), variant_(variant), totals_(totals), metrics_(metrics) {}
+      : map_(map),
+        variant_(variant),
+        totals_(totals),
+        metrics_(metrics),
+        most_executed_(most_executed_blocks(code, map, variant, totals)) {}
 
   std::vector<LineValues> run() {
-    for (size_t block = 0; block < map_.blocks().size(); ++block) {
-      if (!code_.is_countable(block)) continue;
-      for (const spirv::LineCost& line : map_.lines_of(map_.blocks()[block]))
-        values_at(place_of(line.location));
-      const bool executed =
-          block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
-      if (!executed) continue;
-      for (const spirv::LineCost& line : map_.lines_of(map_.blocks()[block]))
-        note_block(place_of(line.location), block);
+    for (const auto& [line, block] : most_executed_) values_at(place_of(line));
+    for (uint32_t block = 0; block < map_.blocks().size(); ++block) {
+      if (totals_.executions(variant_, block) == 0) continue;
       for (size_t metric = 0; metric < metrics_.size(); ++metric) attribute(block, metric);
+    }
+    for (const auto& [line, block] : most_executed_) {
+      if (totals_.executions(variant_, block) == 0) continue;
+      for (size_t m = 0; m < metrics_.size(); ++m) {
+        if (metrics_[m].attribution == Attribution::EveryLine)
+          add(place_of(line), m, totals_.value(variant_, block, m));
+      }
     }
     std::vector<LineValues> result;
     for (auto& [place, values] : lines_) {
@@ -37,7 +52,7 @@ class CostAttribution {
   }
 
  private:
-  void attribute(size_t index, size_t metric) {
+  void attribute(uint32_t index, size_t metric) {
     const spirv::Block& block = map_.blocks()[index];
     const uint64_t total = totals_.value(variant_, index, metric);
     switch (metrics_[metric].attribution) {
@@ -45,43 +60,31 @@ class CostAttribution {
         attribute_by_class(index, block, metric, total);
         break;
       case Attribution::EveryLine:
-        break;  // note_block
+        break;  // most_executed_
       case Attribution::FirstLine:
-        if (block.location) add(place_of(block.location), metric, total);
+        if (block.location) add(analysis::place_of(*block.location), metric, total);
         if (!block.location && total != 0) add_without_line(index, metric, total);
         break;
     }
   }
 
-  void attribute_by_class(size_t index, const spirv::Block& block, size_t metric, uint64_t total) {
+  void attribute_by_class(uint32_t index, const spirv::Block& block, size_t metric,
+                          uint64_t total) {
     uint64_t rest = total;
     for (const spirv::LineCost& line : map_.lines_of(block)) {
       const uint64_t cost = line.mix[metrics_[metric].cost_class];
       const uint64_t part =
           std::min(rest, saturating_product(totals_.executions(variant_, index), cost));
-      add(place_of(line.location), metric, part);
+      add(analysis::place_of(line.location), metric, part);
       rest -= part;
     }
     if (rest != 0) add_without_line(index, metric, rest);
   }
 
   // Adds a value to the instructions without a line.
-  void add_without_line(size_t index, size_t metric, uint64_t value) {
+  void add_without_line(uint32_t index, size_t metric, uint64_t value) {
     add(kNoLine, metric, value);
-    note_block(kNoLine, index);
-  }
-
-  // Gives the line what says how often the block ran, if no other block of the line ran as often.
-  void note_block(const Place& place, size_t index) {
-    uint64_t& most = most_executed_[place];
-    const uint64_t executions = totals_.executions(variant_, index);
-    if (executions <= most) return;
-    most = executions;
-    std::vector<uint64_t>& values = values_at(place);
-    for (size_t m = 0; m < metrics_.size(); ++m) {
-      if (metrics_[m].attribution != Attribution::EveryLine) continue;
-      values[m] = totals_.value(variant_, index, m);
-    }
+    note_block(most_executed_, kNoLine, map_.blocks()[index].function, index, variant_, totals_);
   }
 
   void add(const Place& place, size_t metric, uint64_t value) {
@@ -96,20 +99,29 @@ class CostAttribution {
     return values;
   }
 
-  static Place place_of(const std::optional<spirv::SourceLocation>& location) {
-    return location ? Place{location->file, location->line} : kNoLine;
-  }
+  static Place place_of(const LineInstance& line) { return {std::get<0>(line), std::get<1>(line)}; }
 
-  const ShaderCode& code_;
   const spirv::BlockMap& map_;
   uint32_t variant_;
   const BlockTotals& totals_;
   const std::vector<Metric>& metrics_;
+  std::map<LineInstance, uint32_t> most_executed_;
   std::map<Place, std::vector<uint64_t>> lines_;
-  std::map<Place, uint64_t> most_executed_;  // executions of the line's most executed block
 };
 
 }  // namespace
+
+std::map<LineInstance, uint32_t> most_executed_blocks(const ShaderCode& code,
+                                                      const spirv::BlockMap& lines,
+                                                      uint32_t variant, const BlockTotals& totals) {
+  std::map<LineInstance, uint32_t> blocks;
+  for (uint32_t block = 0; block < lines.blocks().size(); ++block) {
+    if (!code.is_countable(block)) continue;
+    for (const spirv::LineCost& line : lines.lines_of(lines.blocks()[block]))
+      note_block(blocks, place_of(line.location), line.instance, block, variant, totals);
+  }
+  return blocks;
+}
 
 std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
                                     uint32_t variant, const BlockTotals& totals,
@@ -126,8 +138,7 @@ std::vector<uint64_t> instruction_values(const spirv::Module& module,
                                          const spirv::Instruction& instruction, uint32_t variant,
                                          size_t block, const BlockTotals& totals,
                                          const std::vector<Metric>& metrics) {
-  const bool ran = block < totals.block_count(variant);
-  const uint64_t executions = ran ? totals.executions(variant, block) : 0;
+  const uint64_t executions = totals.executions(variant, block);
   const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
   std::vector<uint64_t> values;
   for (size_t m = 0; m < metrics.size(); ++m) {
@@ -136,7 +147,7 @@ std::vector<uint64_t> instruction_values(const spirv::Module& module,
         values.push_back(saturating_product(executions, mix[metrics[m].cost_class]));
         break;
       case Attribution::EveryLine:
-        values.push_back(ran ? totals.value(variant, block, m) : 0);
+        values.push_back(totals.value(variant, block, m));
         break;
       case Attribution::FirstLine:
         values.push_back(0);

@@ -30,17 +30,14 @@ void complete(BranchCount& count, uint64_t executions) {
 
 std::vector<BranchCount> branch_counts(const ShaderCode& code, uint32_t variant,
                                        const BlockTotals& totals) {
-  const auto executions = [&](uint32_t block) {
-    return block < totals.block_count(variant) ? totals.executions(variant, block) : 0;
-  };
   std::vector<BranchCount> counts;
   for (spirv::Branch& branch : spirv::branches_of(code.module, code.map)) {
-    const uint64_t times = executions(branch.block);
+    const uint64_t times = totals.executions(variant, branch.block);
     BranchCount count{std::move(branch), {}};
     for (const spirv::BranchTarget& target : count.branch.targets) {
       std::optional<uint64_t>& taken = count.taken.emplace_back();
       if (times == 0) taken = 0;
-      if (times != 0 && target.sole_entry) taken = executions(target.block);
+      if (times != 0 && target.sole_entry) taken = totals.executions(variant, target.block);
     }
     if (is_left_by_all(code, count.branch.block)) complete(count, times);
     counts.push_back(std::move(count));

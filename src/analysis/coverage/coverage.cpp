@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/cost/function_costs.h"
+#include "analysis/cost/line_costs.h"
 #include "analysis/coverage/branch_counts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
@@ -155,62 +157,41 @@ class CoverageBuilder::Capture {
     return files;
   }
 
-  static uint64_t executions(uint32_t variant, size_t block, const BlockTotals& totals) {
-    return block < totals.block_count(variant) ? totals.executions(variant, block) : 0;
-  }
-
-  // As in reports, a line ran as often as the block of the line that ran most often.
-  void add_lines(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
-                 const std::vector<FileCoverage*>& files) {
-    std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
-    for (size_t b = 0; b < code.map.blocks().size(); ++b) {
-      if (!code.is_countable(b)) continue;
-      for (const spirv::LineCost& line : code.map.lines_of(code.map.blocks()[b])) {
-        uint64_t& count = counts[{line.location.file, line.location.line}];
-        count = std::max(count, executions(variant, b, totals));
-      }
+  static void add_lines(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                        const std::vector<FileCoverage*>& files) {
+    for (const auto& [place, block] : most_executed_blocks(code, code.map, variant, totals)) {
+      const auto& [file, line, instance] = place;
+      add_to(files[file]->lines[line], totals.executions(variant, block));
     }
-    for (const auto& [place, count] : counts)
-      add_to(files[place.first]->lines[place.second], count);
   }
 
-  void add_functions(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
-                     const std::vector<FileCoverage*>& files) {
-    for (const spirv::MappedFunction& function : code.map.functions()) {
-      if (!function.is_countable) continue;
-      const auto blocks = code.map.blocks().subspan(function.first_block, function.block_count);
-      const auto first = std::ranges::find_if(
-          blocks, [](const spirv::Block& block) { return block.location.has_value(); });
-      if (first == blocks.end()) continue;
-      const uint32_t line = first->location->line;
-      const auto [place, is_new] = files[first->location->file]->functions.try_emplace(
-          function.name, FunctionCoverage{line, 0});
-      place->second.line = std::min(place->second.line, line);
-      add_to(place->second.count, executions(variant, function.first_block, totals));
+  static void add_functions(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                            const std::vector<FileCoverage*>& files) {
+    const FunctionTable functions(code);
+    const std::vector<uint64_t> executions = functions.executions(variant, totals);
+    for (uint32_t f = 0; f < functions.names().size(); ++f) {
+      const auto& first = functions.place(f);
+      if (!first) continue;
+      const auto [place, is_new] = files[first->file]->functions.try_emplace(
+          functions.names()[f], FunctionCoverage{first->line, 0});
+      place->second.line = std::min(place->second.line, first->line);
+      add_to(place->second.count, executions[f]);
     }
   }
 
   // Exact counts if the capture has them, else what the counts of blocks tell.
-  void add_branches(const ShaderCode& code, uint32_t variant, const Totals& totals,
-                    const std::vector<FileCoverage*>& files) {
-    const std::vector<BranchCount>& counted = totals.branches.of(variant);
-    if (!counted.empty()) return add_branches(counted, files);
-    add_branches(branch_counts(code, variant, totals.blocks), files);
-  }
-
-  static void add_branches(const std::vector<BranchCount>& branches,
+  static void add_branches(const ShaderCode& code, uint32_t variant, const Totals& totals,
                            const std::vector<FileCoverage*>& files) {
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // of branches by line
-    for (const BranchCount& branch : branches) {
-      if (!branch.branch.location) continue;
-      const auto& [file, line, column, end_line] = *branch.branch.location;
-      const uint32_t number = numbers[{file, line}]++;
-      if (std::count(branch.taken.begin(), branch.taken.end(), std::nullopt) != 0) continue;
-      const auto targets = static_cast<uint32_t>(branch.taken.size());
-      BranchCoverage& sum = files[file]->branches[{line, number, targets}];
-      sum.executed |= branch.total() != 0;
+    const std::vector<BranchCount>& counted = totals.branches.of(variant);
+    const auto branches = branches_by_line(
+        counted.empty() ? branch_counts(code, variant, totals.blocks) : counted, code.map);
+    for (const auto& [location, number, counts] : branches) {
+      if (std::count(counts.taken.begin(), counts.taken.end(), std::nullopt) != 0) continue;
+      const auto targets = static_cast<uint32_t>(counts.taken.size());
+      BranchCoverage& sum = files[location.file]->branches[{location.line, number, targets}];
+      sum.executed |= counts.total() != 0;
       sum.taken.resize(targets);
-      for (uint32_t t = 0; t < targets; ++t) add_to(sum.taken[t], *branch.taken[t]);
+      for (uint32_t t = 0; t < targets; ++t) add_to(sum.taken[t], *counts.taken[t]);
     }
   }
 

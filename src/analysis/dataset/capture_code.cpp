@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/cost/branch_totals.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "spirv/analysis/branches.h"
@@ -101,7 +102,7 @@ uint32_t CaptureCode::add_other_block(uint32_t shader_row, uint32_t block) {
   blocks_.function.push_missing();
   blocks_.line.push_missing();
   costs_.begin_block(row, costs_of(shader_of_row_[shader_row], block));
-  costs_.end_block(kNone, kNone);
+  costs_.end_block({kNone, kNone, 0}, 0);
   return row;
 }
 
@@ -229,10 +230,13 @@ void CaptureCode::add_costs_of_lines(const ShaderCode& code, const ShaderSource&
     for (const spirv::LineCost& line : map.lines_of(map.blocks()[b])) {
       const uint32_t own =
           knows_inlining ? first_function_ + function_table_->function_of(block, line) : function;
-      costs_.add_line(line_row(line.location.file, line.location.line), own, line.mix);
+      costs_.add_line({line_row(line.location.file, line.location.line), own, line.instance},
+                      line.mix);
     }
     const auto& location = map.blocks()[b].location;
-    costs_.end_block(location ? line_row(location->file, location->line) : kNone, function);
+    costs_.end_block({location ? line_row(location->file, location->line) : kNone, function,
+                      location ? map.lines_of(map.blocks()[b]).front().instance : 0},
+                     block.function);
   }
 }
 
@@ -245,14 +249,15 @@ void CaptureCode::add_costs_of_instructions(const ShaderCode& code) {
     if (code.is_countable(block)) by_block[block].push_back(static_cast<uint32_t>(i));
   });
   for (uint32_t b = 0; b < by_block.size(); ++b) {
-    const uint32_t function = first_function_ + function_table_->function_of(code.map.blocks()[b]);
+    const spirv::Block& block = code.map.blocks()[b];
+    const uint32_t function = first_function_ + function_table_->function_of(block);
     costs_.begin_block(first_block_.back() + b, costs_of(shader_, b));
     for (const uint32_t i : by_block[b]) {
       const spirv::InstructionMix mix = model.cost_of(code.module.instruction(i));
       if (mix == spirv::InstructionMix()) continue;
-      costs_.add_line(line_row(0, i + 1), function, mix);
+      costs_.add_line({line_row(0, i + 1), function, block.function}, mix);
     }
-    costs_.end_block(kNone, function);
+    costs_.end_block({kNone, function, block.function}, block.function);
   }
 }
 
@@ -294,7 +299,11 @@ void CaptureCode::add_assembly(const ShaderCode& code, const ShaderSource& sourc
 
 void CaptureCode::add_branches(const ShaderCode& code, const ShaderSource& source) {
   static const size_t counted_targets = catalogue::counters_of(catalogue::Scope::Branch).size();
-  for (const spirv::Branch& branch : spirv::branches_of(code.module, code.map)) {
+  const std::vector<spirv::Branch> branches = spirv::branches_of(code.module, code.map);
+  const std::vector<uint32_t> numbers =
+      branch_numbers(branches, source.has_lines() ? source.map() : code.map);
+  for (size_t b = 0; b < branches.size(); ++b) {
+    const spirv::Branch& branch = branches[b];
     const uint32_t block = first_block_.back() + branch.block;
     const uint32_t line =
         source.has_lines() ? find_line(source.map().blocks()[branch.block].end_location) : kNone;
@@ -307,6 +316,7 @@ void CaptureCode::add_branches(const ShaderCode& code, const ShaderSource& sourc
       branches_.block.push(block);
       branches_.line.push_index(line);
       branches_.target.push(in_.strings.add(target.label));
+      branches_.number.push_index(numbers[b]);
       branches_.slot.push(slot);
     }
   }

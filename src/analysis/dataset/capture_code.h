@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/cost/function_costs.h"
 #include "analysis/dataset/cost_rows.h"
 #include "analysis/dataset/data_tables.h"
-#include "analysis/diff/function_costs.h"
 #include "analysis/model/block_costs.h"
 #include "analysis/model/variants.h"
 #include "analysis/source/shader_source.h"

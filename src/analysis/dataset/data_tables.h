@@ -64,6 +64,7 @@ struct BranchRows {
   DataColumn& block = table.add("block", DataColumn::Kind::Index);
   DataColumn& line = table.add("line", DataColumn::Kind::Index);
   DataColumn& target = table.add("target", DataColumn::Kind::Index);
+  DataColumn& number = table.add("number", DataColumn::Kind::Index);
   DataColumn& slot = table.add("slot", DataColumn::Kind::Number);
 };
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/cost/function_costs.h"
 #include "analysis/cost/line_costs.h"
-#include "analysis/diff/function_costs.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/source_text.h"
 #include "base/hash.h"

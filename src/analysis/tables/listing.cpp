@@ -61,7 +61,11 @@ class Listing {
       if (file < last_line.size()) last_line[file] = std::max(last_line[file], number);
       lines[{file, number}] = std::move(line.metrics);
     }
-    const auto branches = branches_by_line(source.map());
+    std::multimap<std::pair<uint32_t, uint32_t>, LineBranch> branches;
+    for (LineBranch& branch : branches_by_line(branches_, source.map())) {
+      const std::pair place{branch.location.file, branch.location.line};
+      branches.emplace(place, std::move(branch));
+    }
     for (uint32_t file = 0; file < source.files().size(); ++file) {
       const auto texts = static_cast<uint32_t>(source.files()[file].lines.size());
       for (uint32_t line = 1; line <= std::max(texts, last_line[file]); ++line) {
@@ -70,7 +74,7 @@ class Listing {
         add(fmt::format("{}:{}", source.file_title(file), line), source.text({file, line}),
             values == lines.end() || use_ == Use::NotCounted ? nullptr : &values->second);
         const auto [first, last] = branches.equal_range({file, line});
-        for (auto branch = first; branch != last; ++branch) add_branch(*branch->second);
+        for (auto branch = first; branch != last; ++branch) add_branch(branch->second.counts);
       }
     }
     return std::move(table_);
@@ -139,17 +143,6 @@ class Listing {
                               .description = "of a branch's target: true, false, default or its "
                                              "cases; executions says how often it was taken",
                               .shown = false});
-  }
-
-  // By file and line.
-  std::multimap<std::pair<uint32_t, uint32_t>, const BranchCount*> branches_by_line(
-      const spirv::BlockMap& lines) const {
-    std::multimap<std::pair<uint32_t, uint32_t>, const BranchCount*> branches;
-    for (const BranchCount& count : branches_) {
-      const auto& location = lines.blocks()[count.branch.block].end_location;
-      if (location) branches.emplace(std::pair(location->file, location->line), &count);
-    }
-    return branches;
   }
 
   // The branch that ends a block, or null.

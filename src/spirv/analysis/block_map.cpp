@@ -11,14 +11,15 @@ namespace tally::spirv {
 namespace {
 
 struct LineKey {
-  uint32_t file, line, end_line, source_function;
+  uint32_t file, line, end_line, source_function, instance;
   bool operator==(const LineKey&) const = default;
 };
 
 struct LineKeyHash {
   size_t operator()(const LineKey& key) const {
     const uint64_t lines = hash_combine(key.line, key.end_line);
-    return static_cast<size_t>(hash_combine(hash_combine(lines, key.file), key.source_function));
+    const uint64_t function = hash_combine(key.source_function, key.instance);
+    return static_cast<size_t>(hash_combine(hash_combine(lines, key.file), function));
   }
 };
 
@@ -26,8 +27,12 @@ struct LineKeyHash {
 
 class BlockMapBuilder {
  public:
-  explicit BlockMapBuilder(const Module& module)
-      : module_(module), costs_(module), sources_(module), cursor_(sources_) {}
+  BlockMapBuilder(const Module& module, size_t functions)
+      : module_(module),
+        costs_(module),
+        sources_(module),
+        cursor_(sources_),
+        instances_(static_cast<uint32_t>(functions)) {}
 
   void add_function(const Function& function, bool is_countable);
   BlockMap finish() &&;
@@ -36,6 +41,7 @@ class BlockMapBuilder {
   void add_block(const BlockRange& range);
   void add_cost(const Instruction& instruction, Block& block);
   InstructionMix& line_mix(const SourcePlace& place, Block& block);
+  uint32_t instance_of(const SourcePlace& place, uint32_t function);
 
   const Module& module_;
   CostModel costs_;
@@ -47,12 +53,16 @@ class BlockMapBuilder {
   std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
   LineKey last_key_{};
   uint32_t last_line_ = 0;
+
+  uint32_t instances_;                                 // how many there are
+  std::unordered_map<uint32_t, uint32_t> inlined_at_;  // of the current function: their instances
 };
 
 void BlockMapBuilder::add_function(const Function& function, bool is_countable) {
   map_.functions_.push_back({function.id, sources_.function_name(function.id),
                              static_cast<uint32_t>(map_.blocks_.size()), function.block_count,
                              is_countable});
+  inlined_at_.clear();
   // An OpLine before a block applies to it, so the cursor visits every instruction.
   cursor_ = LineCursor(sources_);
   uint32_t at = function.begin;
@@ -90,22 +100,30 @@ void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
   if (!place.location) return;
   if (!block.location) block.location = place.location;
   block.end_location = place.location;
+  block.end_instance = instance_of(place, block.function);
   costs_.add(instruction, line_mix(place, block));
 }
 
 InstructionMix& BlockMapBuilder::line_mix(const SourcePlace& place, Block& block) {
   const LineKey key{place.location->file, place.location->line, place.location->end_line,
-                    place.source_function};
+                    place.source_function, block.end_instance};
   if (block.line_count > 0 && key == last_key_) return map_.lines_[last_line_].mix;
   const auto [found, is_new] =
       block_lines_.try_emplace(key, static_cast<uint32_t>(map_.lines_.size()));
   if (is_new) {
-    map_.lines_.push_back({*place.location, {}, place.source_function});
+    map_.lines_.push_back({*place.location, {}, key.source_function, key.instance});
     ++block.line_count;
   }
   last_key_ = key;
   last_line_ = found->second;
   return map_.lines_[last_line_].mix;
+}
+
+uint32_t BlockMapBuilder::instance_of(const SourcePlace& place, uint32_t function) {
+  if (place.inlined_at == 0) return function;
+  const auto [found, is_new] = inlined_at_.try_emplace(place.inlined_at, instances_);
+  if (is_new) ++instances_;
+  return found->second;
 }
 
 BlockMap BlockMapBuilder::finish() && {
@@ -127,8 +145,9 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
     return Error{fmt::format("the module has no entry point \"{}\" of execution model {}",
                              entry_point, static_cast<uint32_t>(stage))};
   }
-  BlockMapBuilder builder(module);
-  for (const uint32_t index : module.reachable_functions(entry->function_id)) {
+  const auto functions = module.reachable_functions(entry->function_id);
+  BlockMapBuilder builder(module, functions.size());
+  for (const uint32_t index : functions) {
     builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }
   return std::move(builder).finish();

@@ -17,11 +17,17 @@
 
 namespace tally::spirv {
 
-// The cost of a block's instructions from one source line, or range of lines, of one function.
+// The cost of a block's instructions from one source line, or range of lines, of one instance.
+//
+// An instance is a function of the module without what was inlined into it, or what was inlined for
+// one call in it. An invocation executes the code of each instance as a place of its own, so a line
+// ran as often as the sum over its instances. Functions have their indices as instances; the others
+// follow. Without DebugInlinedAt inlined code belongs to the instance of the function that has it.
 struct LineCost {
   SourceLocation location;  // its column is that of the first instruction
   InstructionMix mix;
   uint32_t source_function = kNone;  // index into BlockMap::source_functions()
+  uint32_t instance = 0;
 };
 
 struct Block {
@@ -31,6 +37,7 @@ struct Block {
   uint32_t word_begin, word_end;               // of the module: OpLabel to terminator
   std::optional<SourceLocation> location;      // of its first instruction that has one
   std::optional<SourceLocation> end_location;  // of its terminator, or of the last before it
+  uint32_t end_instance = 0;                   // of end_location; see LineCost
   InstructionMix mix;                          // of the whole block
   uint32_t first_line = 0, line_count = 0;     // into BlockMap::lines()
 };

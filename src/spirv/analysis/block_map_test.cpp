@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "spirv/analysis/cfg.h"
@@ -308,7 +309,53 @@ TEST(block_map, debug_sources_are_joined_and_scopes_lead_to_functions) {
   const std::span<const LineCost> lines = map.lines_of(map.blocks()[0]);
   ASSERT_EQ(lines[0].source_function, 0u);
   EXPECT_EQ(map.source_functions()[0], "shade");
-  EXPECT_EQ(lines[1].source_function, kNone);  // after DebugNoScope
+  EXPECT_EQ(lines[1].source_function, 0u);  // DebugNoScope does not end the line
+}
+
+TEST(block_map, a_line_after_debug_no_scope_has_no_scope) {
+  std::string text(kDebugInfo);
+  const std::string_view end = "%noscope = OpExtInst %void %set DebugNoScope\n";
+  text.insert(text.find(end) + end.size(),
+              "  %line3 = OpExtInst %void %set DebugLine %source %u6 %u6 %u0 %u0\n");
+  const BlockMap map = map_of(test::assemble(text));
+  EXPECT_EQ(map.lines_of(map.blocks()[0])[1].location.line, 6u);
+  EXPECT_EQ(map.lines_of(map.blocks()[0])[1].source_function, kNone);
+}
+
+// Newer optimisers end the scope before the branch at the end of a block, but not the line.
+TEST(block_map, a_branch_belongs_to_the_instance_of_its_line) {
+  std::string text(kDebugInfo);
+  const std::string_view scope = "%scope = OpExtInst %void %set DebugScope %lexical";
+  text.insert(text.find(scope) + scope.size(), " %inlined");
+  const std::string_view lexical = "  %function = OpTypeFunction";
+  text.insert(text.find(lexical), "  %inlined = OpExtInst %void %set DebugInlinedAt %u9 %shade\n");
+  const BlockMap map = map_of(test::assemble(text));
+  const std::span<const LineCost> lines = map.lines_of(map.blocks()[0]);
+  EXPECT_EQ(lines[0].instance, 1u);
+  EXPECT_EQ(lines[1].instance, 1u);
+  EXPECT_EQ(map.blocks()[0].end_instance, 1u);
+}
+
+// The functions of a module are its first instances.
+TEST(block_map, each_call_that_was_inlined_is_an_instance) {
+  const auto instances = [](std::string_view name) {
+    const BlockMap map = map_of(test::corpus_module(name));
+    std::map<std::string, std::set<uint32_t>> instances;  // by line
+    for (const Block& block : map.blocks()) {
+      for (const LineCost& line : map.lines_of(block))
+        instances[line_of(map, line.location)].insert(line.instance);
+    }
+    return instances;
+  };
+  auto plain = instances("calls.comp.debug.spv");
+  EXPECT_THAT(plain["calls.comp:12"], ElementsAre(testing::_));
+  EXPECT_THAT(plain["calls.comp:18"], ElementsAre(testing::_));
+  for (const char* name : {"inlined.calls.comp.debug.spv", "optimised.calls.comp.debug.spv"}) {
+    auto inlined = instances(name);
+    EXPECT_EQ(inlined["calls.comp:12"].size(), 3u) << name;  // two for two_steps, one for main
+    EXPECT_EQ(inlined["calls.comp:18"].size(), 1u) << name;
+    EXPECT_EQ(inlined["calls.comp:32"].size(), 1u) << name;
+  }
 }
 
 TEST(block_map, scopes_that_are_their_own_parents_end) {

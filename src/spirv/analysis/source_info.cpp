@@ -187,9 +187,7 @@ uint32_t SourceInfo::function_of_scope(uint32_t scope) const {
 
 void LineCursor::advance(const Instruction& instruction) {
   if (at_end_) {
-    place_ = {};
-    origin_ = Origin::None;
-    at_end_ = false;
+    *this = LineCursor(*info_);
   }
   switch (instruction.opcode()) {
     case spv::Op::OpLine:
@@ -212,9 +210,15 @@ void LineCursor::withdraw(Origin origin) {
   origin_ = Origin::None;
 }
 
-void LineCursor::set_line(const Instruction& line) {
+void LineCursor::begin_line(Origin origin) {
+  if (scope_ended_) place_ = {};
+  scope_ended_ = false;
   place_.location.reset();
-  origin_ = Origin::Line;
+  origin_ = origin;
+}
+
+void LineCursor::set_line(const Instruction& line) {
+  begin_line(Origin::Line);
   const uint32_t file = info_->file_of(line.operand(0));
   if (file == kNone || line.operand(1) == 0) return;
   place_.location = SourceLocation{file, line.operand(1), line.operand(2), line.operand(1)};
@@ -226,9 +230,11 @@ void LineCursor::set_debug(const Instruction& instruction) {
   switch (instruction.operand(1)) {
     case NonSemanticShaderDebugInfo100DebugScope:
       place_.source_function = info_->function_of_scope(instruction.operand(kFirstArgument));
+      place_.inlined_at = instruction.operand(kFirstArgument + 1);
+      scope_ended_ = false;
       return;
     case NonSemanticShaderDebugInfo100DebugNoScope:
-      place_.source_function = kNone;
+      scope_ended_ = true;
       return;
     case NonSemanticShaderDebugInfo100DebugLine:
       return set_debug_line(instruction);
@@ -240,8 +246,7 @@ void LineCursor::set_debug(const Instruction& instruction) {
 }
 
 void LineCursor::set_debug_line(const Instruction& line) {
-  place_.location.reset();
-  origin_ = Origin::DebugLine;
+  begin_line(Origin::DebugLine);
   const auto number = [&](size_t argument) {
     const uint32_t id = line.operand(kFirstArgument + argument);
     return static_cast<uint32_t>(info_->module().constant_value(id).value_or(0));

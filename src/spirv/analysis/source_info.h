@@ -35,6 +35,7 @@ struct SourceLocation {
 struct SourcePlace {
   std::optional<SourceLocation> location;
   uint32_t source_function = kNone;  // index into the list of source functions
+  uint32_t inlined_at = 0;           // id of the DebugInlinedAt of the inlined call; 0: not inlined
 };
 
 class SourceInfo {
@@ -76,7 +77,8 @@ class SourceInfo {
 };
 
 // Visits the instructions of functions in order and knows the source place of the current one. Line
-// information applies until it is replaced or ended, at most to the end of its block.
+// information applies until it is replaced or ended, at most to the end of its block. A line keeps
+// its scope: optimisers end the scope, but not the line, before the branch at the end of a block.
 class LineCursor {
  public:
   explicit LineCursor(SourceInfo& info) : info_(&info) {}
@@ -90,12 +92,14 @@ class LineCursor {
   void set_line(const Instruction& line);
   void set_debug(const Instruction& instruction);
   void set_debug_line(const Instruction& line);
+  void begin_line(Origin origin);
   void withdraw(Origin origin);
 
   SourceInfo* info_;
   SourcePlace place_;
   Origin origin_ = Origin::None;
-  bool at_end_ = false;  // of a block: line information ends here
+  bool scope_ended_ = false;  // the next line has no scope
+  bool at_end_ = false;       // of a block: line information ends here
 };
 
 }  // namespace tally::spirv

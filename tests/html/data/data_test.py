@@ -65,6 +65,7 @@ class HtmlData(unittest.TestCase):
 
     def test_every_number_is_that_of_the_json_report(self):
         self.assertEqual(self.differing(self.sample), [])
+        self.assertEqual(self.differing(self.path("inlined.tally")), [])
 
     def test_a_thousand_draws_without_two_alike_are_exact_and_take_less_than_a_megabyte(self):
         capture = self.many_draws(1000)

@@ -91,9 +91,9 @@ class Sums:
         """{(shader, line or None): {metric: value}}."""
         totals = self.totals()
         costs, blocks = self.capture["costs"], self.capture["blocks"]
-        line_of, shader_of = costs.index("line"), blocks.column("shader")
+        line_of, shader_of, instance_of = costs.index("line"), blocks.column("shader"), costs.column("instance")
         lines = collections.defaultdict(lambda: dict.fromkeys(self.metrics, 0))
-        most = collections.Counter()
+        most = {}  # by shader, line and instance: executions, values
         for block in sorted(self.rows_of):
             rows, shader = self.rows_of[block], shader_of[block]
             for row in rows:
@@ -102,12 +102,9 @@ class Sums:
             executions, values = totals.get(block, (0, None))
             if not executions:
                 continue
-            for place in {(shader, line_of[row]) for row in rows}:
-                if executions > most[place]:
-                    most[place] = executions
-                    for m in self.metrics:
-                        if self.attribution[m] == "every":
-                            lines[place][m] = values[m]
+            for place in {(shader, line_of[row], instance_of[row]) for row in rows}:
+                if executions > most.get(place, (0, None))[0]:
+                    most[place] = executions, values
             for m in self.metrics:
                 if self.attribution[m] == "class":
                     rest = values[m]
@@ -118,6 +115,10 @@ class Sums:
                     lines[shader, None][m] += rest
                 elif self.attribution[m] == "first":
                     lines[shader, blocks.index("line")[block]][m] += values[m]
+        for (shader, line, _), (_, values) in most.items():
+            for m in self.metrics:
+                if self.attribution[m] == "every":
+                    lines[shader, line][m] += values[m]
         return lines
 
 

@@ -25,11 +25,12 @@ export interface Metric {          // as the columns of `report --format json`
 // - Line, over any set of commands, with E(b) and V(b, m) summed over that set:
 //     'class': each row of `costs` of a block in their order takes part = min(rest, E(b) * cost of the row), rest = V(b, m) at
 //       first; what is left goes to "no line" of the shader. For a metric that is not counted this is just E(b) * cost of the row.
-//     'every' (executions, subgroups, lanes): of the line's blocks the value of the one with the most E(b); of equal ones the
-//       first. Never a sum: a line of two blocks ran as often as its most executed block.
+//     'every' (executions, subgroups, lanes): of the blocks that have a row of the line and one instance, the value of the one
+//       with the most E(b), of equal ones the first; the sum of these over the instances. A line of two blocks ran as often as
+//       its most executed block, but code that was inlined for two calls ran for both.
 //     'first': V(b, m) goes to blocks.line; missing: to "no line".
-// - Function: 'class': as lines, by costs.function; 'every': V of the first block (lowest number) that has a row of the
-//   function; 'first' and what 'class' leaves over: to blocks.function.
+// - Function: 'class': as lines, by costs.function; 'every': the sum over the instances of V of the first block (lowest number)
+//   that has a row of the function and the instance; 'first' and what 'class' leaves over: to blocks.function.
 // - A block with E(b) = 0 gives its lines nothing; they exist with 0 (code that never ran).
 
 export interface Head {
@@ -75,16 +76,17 @@ export interface Capture {
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
     blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction)
     functions: Table;     // shader(shaders), name(str), match
-    costs: Table;         // block(blocks), line(lines), function(functions), and a column for each metric id that has a cost
-                          // anywhere: what one execution costs. Ordered by block. Includes rows of 0: code that costs nothing
+    costs: Table;         // block(blocks), line(lines), function(functions), instance (number in the shader: of a function, or of
+                          // what was inlined for one call), and a column for each metric id that has a cost anywhere: what one
+                          // execution costs. Ordered by block. Includes rows of 0: code that costs nothing
     lines: Table;         // shader(shaders), file(files), line(u32, from 1), match. Of a shader with source 2 (SPIR-V) the file is
                           // its disassembly, and a line is an instruction
     files: Table;         // name(str), text(str; "" if unknown), kind(u8: 0 debug information, 1 reconstructed GLSL,
                           // 2 SPIR-V disassembly, 3 a file of the user's folder (--sources)). Shared by shaders
     assembly: Table;      // shader(shaders), text(str): the whole disassembly as one text; not of shaders with source 2
     assembly_lines: Table;// shader(shaders), row(u32, from 0 in that text), block(blocks), line(lines). Only rows in blocks
-    branches: Table;      // block(blocks), line(lines), target(str: true, false, default, case 1, 2), slot(u8, from 0); with
-                          // --branches
+    branches: Table;      // block(blocks), line(lines), target(str: true, false, default, case 1, 2), number(in its line; inlined
+                          // copies of a branch have one number and are added up), slot(u8, from 0); with --branches
     branch_counts: Table; // value_set(value_sets), branch(branches), taken; ordered by value_set
     pictures: Table;      // pass(passes), layer, image(images), width, height
     region_passes: Table; // pass(passes), subpass, layer, x, y, width, height (the render area in pixels), region_width,

@@ -1,7 +1,7 @@
 // What the source view shows of one shader: its files, the values of their lines, branches, and the disassembly.
 
 import type { App, Side } from '../app';
-import { subtract, sumOf, type Exact, type Values } from '../exact';
+import { add, subtract, sumOf, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
 import { commandsOf } from './scope';
 import type { BlockSums } from './sums';
@@ -98,10 +98,18 @@ export class ShaderSource {
     if (!this.branchesOfLine) {
       this.branchesOfLine = new Map();
       const { model } = this.side, table = model.t('branches'), at = table.index('line'), counts = this.blocks.branches();
-      const block = table.index('block'), numbers = model.t('blocks').numbers('number');
+      const block = table.index('block'), blockNumber = model.t('blocks').numbers('number');
+      const number = table.index('number'), slot = table.numbers('slot'), known = new Map<string, BranchCount>();
       for (let row = 0; row < table.rows; ++row) {
+        const key = `${at[row]} ${number[row]} ${slot[row]}`, same = known.get(key);
+        if (same) {
+          same.taken = add(same.taken, counts[row]);
+          continue;
+        }
         const list = this.branchesOfLine.get(at[row]) ?? [];
-        list.push({ target: model.text('branches', 'target', row), taken: counts[row], block: numbers[block[row]] });
+        const count = { target: model.text('branches', 'target', row), taken: counts[row], block: blockNumber[block[row]] };
+        known.set(key, count);
+        list.push(count);
         this.branchesOfLine.set(at[row], list);
       }
     }

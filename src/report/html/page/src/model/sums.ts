@@ -43,15 +43,17 @@ function codeColumn(model: Model, code: Code): (row: number) => boolean {
   return (row) => code.rows.has(column[row]);
 }
 
-// The blocks with a row of the code.
-function blocksOf(model: Model, code: Code): Int32Array {
-  const wanted = codeColumn(model, code), block = model.t('costs').index('block'), found = new Set<number>();
-  for (let row = 0; row < block.length; ++row) if (wanted(row)) found.add(block[row]);
-  const blocks = [...found].sort((a, b) => a - b);
-  if (code.kind !== 'function') return Int32Array.from(blocks);
-  const owner = model.t('blocks').index('shader'), first = new Map<number, number>();
-  for (const b of blocks) if (!first.has(owner[b])) first.set(owner[b], b);
-  return Int32Array.from(first.values()); // the first block of each function
+// The blocks of each place of the code: of each line or function row and instance, ascending.
+function placesOf(model: Model, code: Code): number[][] {
+  const wanted = codeColumn(model, code), costs = model.t('costs'), block = costs.index('block'), column = costs.index(code.kind);
+  const instance = costs.numbers('instance'), places = new Map<number, number[]>();
+  for (let row = 0; row < block.length; ++row) {
+    if (!wanted(row)) continue;
+    const key = column[row] * 2 ** 24 + instance[row], blocks = places.get(key);
+    if (!blocks) places.set(key, [block[row]]);
+    else if (blocks[blocks.length - 1] !== block[row]) blocks.push(block[row]);
+  }
+  return [...places.values()];
 }
 
 // Of a counted "class" metric: how much of V the selected rows of a block take. `takesRest`: whether what no row takes is part of it, too.
@@ -146,8 +148,10 @@ export class Sums {
       const part = taken(model, metric, codeColumn(model, code), (b) => code.kind === 'function' && code.rows.has(owner[b]));
       return (row) => part(block[row], executions[row], column[row]);
     }
-    const blocks = rule === 'first' ? this.firstBlocks(code) : new Set(blocksOf(model, code));
-    return (row) => (blocks.has(block[row]) ? column[row] : 0);
+    const times = new Map<number, number>(); // block -> places of which it is the first block
+    if (rule === 'first') for (const b of this.firstBlocks(code)) times.set(b, 1);
+    else for (const [b] of placesOf(model, code)) times.set(b, (times.get(b) ?? 0) + 1);
+    return (row) => multiply(times.get(block[row]) ?? 0, column[row]);
   }
 
   // 1 for the first block of each shader of a stage.
@@ -171,22 +175,25 @@ export class Sums {
     return Array.from({ length: values.length }, (_, b) => (blocks.has(b) ? values[b] : 0));
   }
 
-  // Of a line's blocks the value of the one with the most executions.
+  // Of the blocks of each of a line's places the value of the one with the most executions.
   private mostExecuted(metric: string, code: Code): Values {
     const { model } = this, counts = model.t('counts'), block = counts.index('block');
     const executions = counts.values('executions');
     const column = metric === 'executions' ? executions : counts.values(metric);
     const sets = model.t('value_sets'), first = sets.numbers('first'), length = sets.numbers('count');
-    const shader = model.t('blocks').index('shader'), wanted = new Set(blocksOf(model, code));
+    const places = placesOf(model, code);
     return Array.from({ length: sets.rows }, (_, s) => {
-      const best = new Map<number, number>(); // shader -> row
-      for (let row = first[s]; row < first[s] + length[s]; ++row) {
-        if (!wanted.has(block[row])) continue;
-        const at = shader[block[row]], known = best.get(at);
-        if (known === undefined || executions[row] > executions[known]) best.set(at, row);
-      }
+      const rowOf = new Map<number, number>(); // block -> row
+      for (let row = first[s]; row < first[s] + length[s]; ++row) rowOf.set(block[row], row);
       let sum: Exact = 0;
-      for (const row of best.values()) sum = add(sum, column[row]);
+      for (const blocks of places) {
+        let best: number | undefined;
+        for (const b of blocks) {
+          const row = rowOf.get(b);
+          if (row !== undefined && (best === undefined || executions[row] > executions[best])) best = row;
+        }
+        if (best !== undefined) sum = add(sum, column[best]);
+      }
       return sum;
     });
   }
@@ -281,8 +288,8 @@ export class BlockSums {
       return sumBy(size, value.length, (b) => place[b], (b) => value[b]);
     }
     if (rule === 'every') {
-      const best = this.representatives(kind);
-      return sumBy(size, size, (i) => i, (i) => (best[i] < 0 ? 0 : value[best[i]]));
+      const { owner, best } = this.representatives(column, kind === 'line');
+      return sumBy(size, best.length, (i) => owner[i], (i) => value[best[i]]);
     }
     if (!model.isCounted(metric)) {
       const cost = costs.values(metric);
@@ -302,12 +309,9 @@ export class BlockSums {
         return sumBy(size, value.length, (b) => (place[b] < 0 ? owner[b] : -1), (b) => value[b]);
       }
       if (rule === 'every') {
-        const best = new Int32Array(size).fill(-1);
-        for (let row = 0; row < costs.rows; ++row) {
-          const s = owner[block[row]];
-          if (line[row] < 0 && (best[s] < 0 || this.executions[block[row]] > this.executions[best[s]])) best[s] = block[row];
-        }
-        return sumBy(size, size, (s) => s, (s) => (best[s] < 0 ? 0 : value[best[s]]));
+        const shader = line.map((l, row) => (l < 0 ? owner[block[row]] : -1));
+        const places = this.representatives(shader, true);
+        return sumBy(size, places.best.length, (i) => places.owner[i], (i) => value[places.best[i]]);
       }
       const lines = this.byLine(metric), of = model.t('lines').index('shader'), whole = this.byShader(metric);
       const known = sumBy(size, lines.length, (l) => of[l], (l) => lines[l]);
@@ -322,16 +326,17 @@ export class BlockSums {
     return found;
   }
 
-  // The block whose value is that of a line or function.
-  representatives(kind: 'line' | 'function'): Int32Array {
-    const { model } = this, costs = model.t('costs'), column = costs.index(kind), block = costs.index('block');
-    const best = new Int32Array(model.t(kind === 'line' ? 'lines' : 'functions').rows).fill(-1);
+  // By place, of a line or function (`of`: by row of `costs`; -1: none) and an instance: the block whose value it has, and the owner.
+  private representatives(of: Int32Array, most: boolean): { owner: number[]; best: number[] } {
+    const costs = this.model.t('costs'), block = costs.index('block'), instance = costs.numbers('instance');
+    const numbers = new Map<number, number>(), owner: number[] = [], best: number[] = [];
     for (let row = 0; row < costs.rows; ++row) {
-      const at = column[row], b = block[row];
-      if (at < 0) continue;
-      if (best[at] < 0 || (kind === 'line' && this.executions[b] > this.executions[best[at]])) best[at] = b;
+      if (of[row] < 0) continue;
+      const key = of[row] * 2 ** 24 + instance[row], place = numbers.get(key);
+      if (place === undefined) numbers.set(key, owner.push(of[row]) - 1), best.push(block[row]);
+      else if (most && this.executions[block[row]] > this.executions[best[place]]) best[place] = block[row];
     }
-    return best;
+    return { owner, best };
   }
 
   private shared(metric: string, size: number, column: Int32Array, value: Values): Values {

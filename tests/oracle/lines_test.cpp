@@ -1,0 +1,148 @@
+// How often the lines of one program run does not depend on what the compiler inlined. The
+// interpreter counts the blocks, the reports make lines, functions and branches of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analysis/coverage/coverage.h"
+#include "analysis/model/load_model.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/testing/test_scene.h"
+#include "oracle/interpreter.h"
+#include "spirv/analysis/branches.h"
+#include "spirv/testing/testing.h"
+
+namespace tally::test {
+namespace {
+
+constexpr uint32_t kInvocations = 8;
+constexpr auto kCompute = spv::ExecutionModel::GLCompute;
+
+using Lines = std::map<uint32_t, uint64_t>;
+
+class LinesOfCalls : public testing::Test {
+ protected:
+  // A capture of the module's invocations, with branches.
+  analysis::Model capture(const std::string& module_name) {
+    const auto& words = spirv::test::corpus_module(module_name);
+    const spirv::Module module = spirv::test::parsed(words);
+    Interpreter interpreter(module, kCompute, {});
+    interpreter.buffer().assign(kInvocations, 7);
+    for (uint32_t i = 0; i < kInvocations; ++i) interpreter.run({.global_id = {i, 0, 0}});
+    const std::string path = folder_.file(module_name);
+    analysis::TestScene scene(path);
+    std::vector<store::RowId> targets;
+    for (const auto number : {catalogue::Number::BranchTarget0, catalogue::Number::BranchTarget1})
+      targets.push_back(scene.add_metric(number));
+    const auto pipeline = scene.add_pipeline("p", "", scene.add_shader("1111", "", words));
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, interpreter.executions());
+    const auto map = spirv::BlockMap::build(module, kCompute, "main");
+    const auto edges = interpreter.edges();
+    for (const spirv::Branch& branch : spirv::branches_of(module, *map)) {
+      for (uint32_t t = 0; t < 2; ++t) {
+        const auto edge = edges.find({branch.block, branch.targets[t].block});
+        if (edge != edges.end()) scene.set_value(branch.block, targets[t], edge->second);
+      }
+    }
+    scene.finish();
+    return store::require(
+        analysis::load_model(store::require(store::Reader::open(path)), analysis::Selection()));
+  }
+
+  analysis::FileCoverage coverage(const std::string& module_name) {
+    analysis::CoverageBuilder builder;
+    EXPECT_TRUE(builder.add(capture(module_name), {}).ok());
+    analysis::Coverage coverage = std::move(builder).finish();
+    EXPECT_EQ(coverage.files.size(), 1u);
+    return std::move(coverage.files.at(0));
+  }
+
+  // The executions in rows of a location.
+  static Lines executions_in(const analysis::Table& table) {
+    const size_t location = *table.column_index("location");
+    const size_t executions = *table.column_index("executions");
+    Lines lines;
+    for (size_t row = 0; row < table.rows.size(); ++row) {
+      const analysis::Cell cell = table.rows.cell(row, location);
+      const analysis::Cell executed = table.rows.cell(row, executions);
+      const auto place = std::get_if<std::string>(&cell);
+      const auto count = std::get_if<uint64_t>(&executed);
+      if (place == nullptr || count == nullptr || !place->starts_with("calls.comp:")) continue;
+      lines[static_cast<uint32_t>(std::stoul(place->substr(place->find(':') + 1)))] += *count;
+    }
+    return lines;
+  }
+
+  store::TestDirectory folder_;
+};
+
+// All lines of the other that some are of.
+Lines only(const Lines& all, const Lines& some) {
+  Lines lines;
+  for (const auto& [line, count] : some) lines[line] = all.at(line);
+  return lines;
+}
+
+constexpr const char* kInlined[] = {"inlined.calls.comp.debug.spv",
+                                    "optimised.calls.comp.debug.spv"};
+
+TEST_F(LinesOfCalls, run_as_often_as_the_program_says) {
+  const Lines lines = coverage("calls.comp.debug.spv").lines;
+  EXPECT_EQ(lines.at(23), 8u);
+  EXPECT_EQ(lines.at(24), 36u);  // the sum of i + 1
+  EXPECT_EQ(lines.at(25), 28u);  // the sum of i
+  EXPECT_EQ(lines.at(28), 32u);
+  EXPECT_EQ(lines.at(29), lines.at(18));
+  EXPECT_EQ(lines.at(11), lines.at(25) + 2 * lines.at(29));
+  EXPECT_GT(lines.at(29), 0u);
+}
+
+TEST_F(LinesOfCalls, run_as_often_where_their_calls_are_inlined) {
+  const auto plain = coverage("calls.comp.debug.spv");
+  for (const char* name : kInlined) {
+    const auto inlined = coverage(name);
+    EXPECT_EQ(inlined.lines, only(plain.lines, inlined.lines)) << name;
+    EXPECT_GE(inlined.lines.size() + 3, plain.lines.size()) << name;
+    ASSERT_EQ(inlined.functions.size(), 3u) << name;
+    for (const auto& [function, coverage] : inlined.functions)
+      EXPECT_EQ(coverage.count, plain.functions.at(function).count) << name << " " << function;
+    ASSERT_EQ(inlined.branches.size(), plain.branches.size()) << name;
+    for (const auto& [key, branch] : inlined.branches)
+      EXPECT_EQ(branch.taken, plain.branches.at(key).taken) << name << " " << std::get<0>(key);
+  }
+}
+
+TEST_F(LinesOfCalls, are_the_same_in_every_report) {
+  for (const char* name :
+       {"calls.comp.debug.spv", kInlined[0], kInlined[1], "optimised.unrolled.comp.debug.spv"}) {
+    const Lines lines = coverage(name).lines;
+    analysis::Analyzer analyzer(capture(name), {});
+    const auto table = analyzer.table(analysis::By::Line, {});
+    ASSERT_TRUE(table.ok());
+    EXPECT_EQ(executions_in(*table), lines) << name;
+    const auto listings = analyzer.listings(analysis::ListingKind::Source, {});
+    ASSERT_TRUE(listings.ok());
+    EXPECT_EQ(executions_in(listings->at(0)), lines) << name;
+  }
+}
+
+// The copies that a loop was unrolled to are one instance, and a compiler without DebugInlinedAt
+// leaves one for all calls.
+TEST_F(LinesOfCalls, run_no_less_than_the_report_says_where_copies_cannot_be_told_apart) {
+  const Lines plain = coverage("calls.comp.debug.spv").lines;
+  for (const char* name : {"optimised.unrolled.comp.debug.spv", "optimised.calls.comp.lines.spv"}) {
+    for (const auto& [line, count] : coverage(name).lines) {
+      EXPECT_LE(count, plain.at(line)) << name << " " << line;
+      EXPECT_GT(count, 0u) << name << " " << line;
+      const bool is_copied = line < 22 || (line >= 27 && line <= 31);
+      if (!is_copied) {
+        EXPECT_EQ(count, plain.at(line)) << name << " " << line;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally::test
