@@ -177,6 +177,8 @@ void discards_in_loops(Writer& writer, uint32_t count) {
 // A switch of at most so many cases: an instruction has 65,535 words.
 constexpr uint32_t kMaxCases = 10'000;
 
+// `end`: how a case ends; OpBranch leads behind the switch.
+template <Op end>
 void switches(Writer& writer, uint32_t count) {
   InstructionBuilder& code = writer.code;
   for (; count > 0; count -= std::min(count, kMaxCases)) {
@@ -191,7 +193,11 @@ void switches(Writer& writer, uint32_t count) {
     code.emit(Op::OpSwitch, operands);
     for (const uint32_t label : labels) {
       code.label(label);
-      code.branch(after);
+      if constexpr (end == Op::OpBranch) {
+        code.branch(after);
+      } else {
+        code.emit(end);
+      }
     }
     code.label(after);
   }
@@ -280,7 +286,8 @@ void alone(Writer& writer, uint32_t count) {
 constexpr Shape kShapes[] = {
     {"ifs in a row", ExecutionModel::GLCompute, alone<ifs>},
     {"nested ifs", ExecutionModel::GLCompute, alone<nested_ifs>},
-    {"cases of switches", ExecutionModel::GLCompute, alone<switches>},
+    {"cases of switches", ExecutionModel::GLCompute, alone<switches<Op::OpBranch>>},
+    {"cases that return", ExecutionModel::GLCompute, alone<switches<Op::OpReturn>>},
     {"loops in a row", ExecutionModel::GLCompute, alone<loops>},
     {"loops of a constant length", ExecutionModel::GLCompute, alone<constant_loops>},
     {"nested loops", ExecutionModel::GLCompute, alone<nested_loops>},

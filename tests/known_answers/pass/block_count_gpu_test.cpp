@@ -234,6 +234,20 @@ void expect_early_returns_are_counted(Context& context, const Program& program, 
   EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
 }
 
+// The program computes `values`, and every way of counting refuses it.
+void expect_is_too_deep(Context& context, const Program& program,
+                        const std::vector<uint32_t>& values, uint32_t depth) {
+  EXPECT_EQ(run_program(context, program).values, values);
+  for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_COMPUTE_BIT)) {
+    try {
+      run_program(context, program, way);
+      ADD_FAILURE() << to_string(way) << " is not refused";
+    } catch (const std::runtime_error& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr(fmt::format("{} deep in each other", depth)));
+    }
+  }
+}
+
 // A 64-bit selector; two cases lead to one block, which another case falls through to; the default
 // and a case lead to the merge block, where the other cases go as well.
 constexpr const char* kSwitch = R"(
@@ -345,14 +359,110 @@ TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
   }
   std::vector<uint32_t> values(kReturning);
   for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < 100 ? 0 : id % 128 + 5;
-  EXPECT_EQ(run_program(context, program).values, values);
-  for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_COMPUTE_BIT)) {
-    try {
-      run_program(context, program, way);
-      ADD_FAILURE() << to_string(way) << " is not refused";
-    } catch (const std::runtime_error& refusal) {
-      EXPECT_THAT(refusal.what(), testing::HasSubstr("100 deep in each other"));
+  expect_is_too_deep(context, program, values, 100);
+}
+
+// uint f(uint x) { switch (x) { case 0: return x + 1000; case 1: return x + 2000; ... } return 7; }
+// for the index modulo 128, in each of two iterations of a loop that adds the results up.
+std::string switch_of_returns(uint32_t cases) {
+  std::string constants, targets, bodies;
+  for (uint32_t i = 0; i < cases; ++i) {
+    constants += fmt::format("%k{} = OpConstant %uint {}\n", i, 1000 * (i + 1));
+    targets += fmt::format(" {} %case{}", i, i);
+    bodies +=
+        fmt::format("%case{0} = OpLabel\n%r{0} = OpIAdd %uint %x %k{0}\nOpReturnValue %r{0}\n", i);
+  }
+  return fmt::format(R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %index
+OpExecutionMode %main LocalSize 32 1 1
+OpDecorate %index BuiltIn GlobalInvocationId
+OpDecorate %runtime ArrayStride 4
+OpDecorate %block BufferBlock
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %values DescriptorSet 0
+OpDecorate %values Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%uint3 = OpTypeVector %uint 3
+%f_type = OpTypeFunction %uint %uint
+%runtime = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %runtime
+%to_block = OpTypePointer Uniform %block
+%to_value = OpTypePointer Uniform %uint
+%to_input = OpTypePointer Input %uint3
+%values = OpVariable %to_block Uniform
+%index = OpVariable %to_input Input
+%c0 = OpConstant %uint 0
+%c1 = OpConstant %uint 1
+%c2 = OpConstant %uint 2
+%c7 = OpConstant %uint 7
+%c128 = OpConstant %uint 128
+{}
+%main = OpFunction %void None %fn
+%start = OpLabel
+%indices = OpLoad %uint3 %index
+%id = OpCompositeExtract %uint %indices 0
+%x0 = OpUMod %uint %id %c128
+OpBranch %header
+%header = OpLabel
+%i = OpPhi %uint %c0 %start %i_next %next
+%sum = OpPhi %uint %c0 %start %sum_next %next
+%more = OpULessThan %bool %i %c2
+OpLoopMerge %after %next None
+OpBranchConditional %more %body %after
+%body = OpLabel
+%one = OpFunctionCall %uint %f %x0
+%sum_next = OpIAdd %uint %sum %one
+OpBranch %next
+%next = OpLabel
+%i_next = OpIAdd %uint %i %c1
+OpBranch %header
+%after = OpLabel
+%target = OpAccessChain %to_value %values %c0 %id
+OpStore %target %sum
+OpReturn
+OpFunctionEnd
+%f = OpFunction %uint None %f_type
+%x = OpFunctionParameter %uint
+%f_start = OpLabel
+OpSelectionMerge %behind None
+OpSwitch %x %behind{}
+{}%behind = OpLabel
+OpReturnValue %c7
+OpFunctionEnd
+)",
+                     constants, targets, bodies);
+}
+
+// Compilers nest the cases of a switch that return, like other early returns: each stands in the
+// else branch of the one before.
+TEST(BlockCountGpu, cases_that_return_are_counted_or_left_alone) {
+  Context context;
+  const uint32_t limit = abilities_of(context).max_nested_conditionals;
+  for (const uint32_t cases : {71u, 72u, 81u}) {
+    SCOPED_TRACE(cases);
+    const Program program = early_returns(assemble(switch_of_returns(cases), SPV_ENV_VULKAN_1_1));
+    std::vector<uint32_t> values(kReturning);
+    for (uint32_t id = 0; id < kReturning; ++id) {
+      const uint32_t x = id % 128;
+      values[id] = 2 * (x < cases ? x + 1000 * (x + 1) : 7);
     }
+    // It stands in a loop, which is one more.
+    if (limit != 0 && cases + 1 > limit - 8) {
+      expect_is_too_deep(context, program, values, cases + 1);
+      continue;
+    }
+    ASSERT_EQ(run_program(context, program).values, values);
+    constexpr uint64_t kEach = kReturning / 128;
+    std::vector<uint64_t> expected = {kReturning,     3 * kReturning, 2 * kReturning,
+                                      2 * kReturning, kReturning,     2 * kReturning};
+    expected.insert(expected.end(), cases, 2 * kEach);
+    expected.push_back(2 * kEach * (128 - cases));
+    EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
   }
 }
 
