@@ -5,6 +5,7 @@
 #include <iterator>
 #include <spirv/unified1/spirv.hpp11>
 
+#include "spirv/ir/opcode.h"
 #include "spirv_input.h"
 
 namespace tally::fuzz {
@@ -31,7 +32,7 @@ std::vector<SpirvMutator::Range> SpirvMutator::instructions_of(std::span<const u
 void SpirvMutator::mutate() {
   if (instructions_.empty()) return;
   // Operands most often: only they reach new shapes of valid control flow.
-  switch (pick(13)) {
+  switch (pick(15)) {
     case 0:
       return swap_neighbours();
     case 1:
@@ -49,6 +50,10 @@ void SpirvMutator::mutate() {
       return group_decoration();
     case 8:
       return change_builtin();
+    case 9:
+      return make_chain();
+    case 10:
+      return make_cycle();
     default:
       return change_operand();
   }
@@ -155,6 +160,40 @@ void SpirvMutator::change_builtin() {
     words_[range.begin + 3] = static_cast<uint32_t>(kRead[pick(std::size(kRead))]);
     return;
   }
+}
+
+void SpirvMutator::make_chain() {
+  const Range range = instructions_[pick(instructions_.size())];
+  const auto opcode = static_cast<spv::Op>(words_[range.begin] & spv::OpCodeMask);
+  const spirv::OpcodeLayout layout = spirv::opcode_layout(opcode);
+  const size_t result = layout.has_type ? 2 : 1;
+  std::vector<uint32_t> copy(words_.begin() + range.begin, words_.begin() + range.end);
+  if (!layout.has_result || copy.size() <= result + 1) return;
+  const size_t operand = result + 1 + pick(copy.size() - result - 1);
+  const uint32_t first = copy[result];
+  uint32_t last = first;
+  std::vector<uint32_t> chain;
+  for (size_t links = size_t{1} << pick(12); links > 0; --links) {
+    copy[operand] = last;
+    last = copy[result] = words_[kBoundWord]++;
+    chain.insert(chain.end(), copy.begin(), copy.end());
+  }
+  // The next use of the first one becomes one of the last.
+  const auto use = std::find(words_.begin() + range.end, words_.end(), first);
+  if (use != words_.end()) *use = last;
+  words_.insert(words_.begin() + range.end, chain.begin(), chain.end());
+}
+
+void SpirvMutator::make_cycle() {
+  const size_t user = pick(instructions_.size());
+  const size_t used = user + pick(std::min<size_t>(instructions_.size() - user, 16));
+  const Range from = instructions_[user], to = instructions_[used];
+  const auto layout_of = [&](const Range& range) {
+    return spirv::opcode_layout(static_cast<spv::Op>(words_[range.begin] & spv::OpCodeMask));
+  };
+  const size_t result = layout_of(to).has_type ? 2 : 1;
+  if (!layout_of(to).has_result || to.end - to.begin <= result || from.end - from.begin < 2) return;
+  words_[from.begin + 1 + pick(from.end - from.begin - 1)] = words_[to.begin + result];
 }
 
 }  // namespace tally::fuzz

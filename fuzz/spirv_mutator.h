@@ -38,6 +38,10 @@ class SpirvMutator {
   void group_decoration();
   // Changes the built-in of a decorated variable.
   void change_builtin();
+  // Puts many copies of an instruction behind it, each the operand of the next one.
+  void make_chain();
+  // Makes an instruction use itself, or one that comes later.
+  void make_cycle();
 
   std::vector<uint32_t>& words_;
   std::span<const uint32_t> donor_;

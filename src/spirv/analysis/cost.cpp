@@ -94,7 +94,18 @@ CostModel::CostModel(const Module& module) : module_(&module), types_(module) {
     const Instruction decoration = module.instruction(index);
     if (decoration.opcode() == spv::Op::OpDecorate &&
         decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BufferBlock)) {
-      buffer_blocks_.push_back(decoration.operand(0));
+      buffer_blocks_.insert(decoration.operand(0));
+    }
+  }
+  if (buffer_blocks_.empty()) return;
+  const size_t end =
+      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  for (size_t index = 0; index < end; ++index) {
+    const Instruction type = module.instruction(index);
+    const bool is_array =
+        type.opcode() == spv::Op::OpTypeArray || type.opcode() == spv::Op::OpTypeRuntimeArray;
+    if (is_array && buffer_blocks_.contains(type.operand(0))) {
+      buffer_blocks_.insert(type.result_id());
     }
   }
 }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "catalogue/catalogue.h"
@@ -141,8 +142,8 @@ class CostModel {
 
   const Module* module_;
   TypeTable types_;
-  // Structs decorated BufferBlock: storage buffers before SPIR-V 1.3. Ascending.
-  std::vector<uint32_t> buffer_blocks_;
+  // Structs decorated BufferBlock, which are storage buffers before SPIR-V 1.3, and arrays of them.
+  std::unordered_set<uint32_t> buffer_blocks_;
 };
 
 // For a single instruction. Use a CostModel for several.

@@ -15,6 +15,32 @@ bool is_relaxed(const Module& module, uint32_t id) {
   return module.decoration(id, spv::Decoration::RelaxedPrecision).has_value();
 }
 
+Origins::Origins(const Module& module, const Function& function) {
+  const auto is_constant = [&](uint32_t id) { return module.opcode_of(id) == Op::OpConstant; };
+  for (uint32_t i = function.begin; i < function.end; ++i) {
+    const Instruction instruction = module.instruction(i);
+    const uint32_t from = instruction.operand(0);
+    switch (instruction.opcode()) {
+      case Op::OpBitcast:
+        origins_.emplace(instruction.result_id(), is_relaxed(module, from) ? from : of(from));
+        break;
+      case Op::OpAccessChain:
+      case Op::OpInBoundsAccessChain:
+        if (std::ranges::all_of(instruction.operands().subspan(1), is_constant)) {
+          origins_.emplace(instruction.result_id(), of(from));
+        }
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+uint32_t Origins::of(uint32_t id) const {
+  const auto found = origins_.find(id);
+  return found == origins_.end() ? id : found->second;
+}
+
 uint32_t ConstantStep::apply(uint32_t value) const {
   const auto as_signed = static_cast<int32_t>(value);
   switch (operation) {

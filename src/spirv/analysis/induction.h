@@ -1,5 +1,5 @@
 // What analyses of induction variables share: the variables of a function that hold 32-bit
-// integers and are only loaded and stored, and operations with a constant.
+// integers and are only loaded and stored, operations with a constant, and where values come from.
 //
 // Values that may be computed with less than 32 bits (RelaxedPrecision) are left out.
 #pragma once
@@ -37,6 +37,22 @@ class IntegerVariables {
 
   std::unordered_map<uint32_t, uint32_t> types_;  // by variable
   std::vector<std::vector<VariableStore>> stores_;
+};
+
+// Where the values and pointers of a function come from, found in one pass in module order, in
+// which definitions precede their uses. So chains of any length cost no more than their
+// instructions, and an instruction that uses a later one, which is invalid, ends a chain.
+class Origins {
+ public:
+  Origins(const Module& module, const Function& function);
+
+  // Of a value that OpBitcasts made, what they made it of; a bitcast that may be computed with less
+  // than 32 bits counts as another value. Of a pointer to a member whose indices are constants, the
+  // pointer to the whole. Of all others the id itself.
+  uint32_t of(uint32_t id) const;
+
+ private:
+  std::unordered_map<uint32_t, uint32_t> origins_;
 };
 
 // A 32-bit sum, product, quotient or shift with a constant.

@@ -131,14 +131,16 @@ class FunctionBounds {
         function_(function),
         cfg_(*analyzed.cfg(function)) {}
 
-  std::vector<LoopBound> find() const {
+  std::vector<LoopBound> find() {
     std::vector<std::vector<uint32_t>> successors;
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
       const auto next = cfg_.successors(block);
       successors.emplace_back(next.begin(), next.end());
     }
     std::vector<LoopBound> bounds;
-    for (Loop& loop : find_loops(successors, 0)) bounds.push_back(bound_of(std::move(loop)));
+    std::vector<Loop> loops = find_loops(successors, 0);
+    if (!loops.empty()) origins_.emplace(module_, module_.functions()[function_]);
+    for (Loop& loop : loops) bounds.push_back(bound_of(std::move(loop)));
     return bounds;
   }
 
@@ -299,15 +301,21 @@ class FunctionBounds {
 
   // Whether `id` has the same value in each iteration.
   bool is_unchanged(const Loop& loop, const StoresByVariable& stores, uint32_t id) const {
-    const auto definition = module_.definition(id);
-    if (!definition || definition->opcode() == Op::OpUndef || is_relaxed(module_, id)) return false;
-    if (!is_in(loop, id)) return true;
-    if (definition->opcode() == Op::OpBitcast)
-      return is_unchanged(loop, stores, definition->operand(0));
+    if (is_fixed(id) && !is_in(loop, id)) return true;
+    const uint32_t origin = origins_->of(id);
+    if (is_relaxed(module_, id) || !is_fixed(origin)) return false;
+    if (!is_in(loop, origin)) return true;
+    const auto definition = module_.definition(origin);
     if (definition->opcode() != Op::OpLoad || definition->operand_count() != 1) return false;
     const uint32_t pointer = definition->operand(0);
     if (variables().type_of(pointer) != 0) return !stores.contains(pointer);
     return is_in_constant_memory(pointer);
+  }
+
+  // Whether every use of `id` has the value that its definition computes.
+  bool is_fixed(uint32_t id) const {
+    const Op opcode = module_.opcode_of(id);
+    return opcode != Op::OpNop && opcode != Op::OpUndef && !is_relaxed(module_, id);
   }
 
   // Whether a block of the loop computes `id`.
@@ -322,19 +330,10 @@ class FunctionBounds {
 
   // `pointer`: to an input or a push constant, or to a member whose index is a constant.
   bool is_in_constant_memory(uint32_t pointer) const {
-    const auto definition = module_.definition(pointer);
-    if (!definition) return false;
-    if (definition->opcode() == Op::OpVariable) {
-      const auto storage = static_cast<spv::StorageClass>(definition->operand(0));
-      return storage == spv::StorageClass::PushConstant || storage == spv::StorageClass::Input;
-    }
-    const auto is_constant = [&](uint32_t index) {
-      return module_.opcode_of(index) == Op::OpConstant;
-    };
-    const bool is_member = definition->opcode() == Op::OpAccessChain ||
-                           definition->opcode() == Op::OpInBoundsAccessChain;
-    return is_member && std::ranges::all_of(definition->operands().subspan(1), is_constant) &&
-           is_in_constant_memory(definition->operand(0));
+    const auto variable = module_.definition(origins_->of(pointer));
+    if (!variable || variable->opcode() != Op::OpVariable) return false;
+    const auto storage = static_cast<spv::StorageClass>(variable->operand(0));
+    return storage == spv::StorageClass::PushConstant || storage == spv::StorageClass::Input;
   }
 
   // --- the induction variable
@@ -372,11 +371,12 @@ class FunctionBounds {
   // Constants, and numbers of the invocation in its workgroup.
   std::optional<Range> range_of(uint32_t id) const {
     if (const auto value = constant(id)) return Range{*value, *value};
-    const auto definition = module_.definition(id);
-    if (!definition || !workgroup_ || is_relaxed(module_, id)) return std::nullopt;
+    if (!workgroup_ || is_relaxed(module_, id)) return std::nullopt;
+    const uint32_t origin = origins_->of(id);
+    if (const auto value = constant(origin)) return Range{*value, *value};
+    const auto definition = module_.definition(origin);
+    if (!definition || is_relaxed(module_, origin)) return std::nullopt;
     switch (definition->opcode()) {
-      case Op::OpBitcast:
-        return range_of(definition->operand(0));
       case Op::OpCompositeExtract: {
         const auto vector = module_.definition(definition->operand(0));
         const bool is_loaded = vector && vector->opcode() == Op::OpLoad;
@@ -440,6 +440,7 @@ class FunctionBounds {
   std::optional<WorkgroupSize> workgroup_;
   uint32_t function_;
   const Cfg& cfg_;
+  std::optional<Origins> origins_;  // if the function has loops
 };
 
 }  // namespace

@@ -398,5 +398,18 @@ TEST(LoopBounds, a_number_may_have_a_value_twice) {
   }
 }
 
+// A hostile module may convert a value before it computes it. The loop's limit is then not
+// followed.
+TEST(LoopBounds, conversions_lead_to_what_they_convert_if_it_comes_before) {
+  LoopText loop = kPhi;
+  loop.start = "%a = OpBitcast %int %index_later\n%b = OpBitcast %uint %a\nOpBranch %header\n";
+  loop.header = "%i = OpPhi %uint %b %start %new %next\n";
+  EXPECT_EQ(bound_of(loop), 6u);  // the start cannot be negative
+  loop.start =
+      "%a = OpBitcast %int %c\n%b = OpBitcast %uint %a\n%c = OpBitcast %uint %one\n"
+      "OpBranch %header\n";
+  EXPECT_EQ(bound_of(loop), 6u);
+}
+
 }  // namespace
 }  // namespace tally::spirv

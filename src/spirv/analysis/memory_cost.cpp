@@ -1,7 +1,5 @@
 // The costs of loads and stores, by the kind of memory and the number of bytes.
 
-#include <algorithm>
-
 #include "spirv/analysis/cost.h"
 #include "spirv/ir/newer_enums.h"
 
@@ -70,8 +68,8 @@ CostModel::Memory CostModel::memory_of(uint32_t pointer) const {
   }
 }
 
-// Follows a pointer of storage class Uniform to its variable. Bounded, because the ids of a hostile
-// module may be cyclic.
+// Follows a pointer of storage class Uniform to its variable, in so many steps as real modules
+// take.
 bool CostModel::is_buffer_block(uint32_t pointer) const {
   if (buffer_blocks_.empty()) return false;
   for (int step = 0; step < 64; ++step) {
@@ -82,16 +80,7 @@ bool CostModel::is_buffer_block(uint32_t pointer) const {
       continue;
     }
     const std::optional<Instruction> type = module_->definition(source->type_id());
-    uint32_t pointee = type ? type->operand(1) : 0;
-    for (auto inner = module_->definition(pointee);
-         inner &&
-         (inner->opcode() == spv::Op::OpTypeArray ||
-          inner->opcode() == spv::Op::OpTypeRuntimeArray) &&
-         inner->operand(0) < pointee;
-         inner = module_->definition(pointee)) {
-      pointee = inner->operand(0);
-    }
-    return std::ranges::binary_search(buffer_blocks_, pointee);
+    return type && buffer_blocks_.contains(type->operand(1));
   }
   return false;
 }

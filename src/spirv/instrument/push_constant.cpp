@@ -1,7 +1,9 @@
 #include "spirv/instrument/push_constant.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "spirv/analysis/block_extent.h"
@@ -144,15 +146,16 @@ class BlockExtension {
     InstructionBuilder moved = editor_.new_code();
     moved.emit_as(variable_, Op::OpVariable, pointer, std::vector<uint32_t>{kPushConstant});
     editor_.remove(definition);
-    std::vector<uint32_t> moved_ids{variable_};
+    std::unordered_set<uint32_t> moved_ids{variable_};
     for (uint32_t i = definition + 1; i < globals_end; ++i) {
       const Instruction instruction = module_.instruction(i);
       if (instruction.opcode() != Op::OpExtInst) continue;
       const auto operands =
           instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
-      if (std::ranges::find_first_of(operands, moved_ids) == operands.end()) continue;
+      const auto is_moved = [&](uint32_t id) { return moved_ids.contains(id); };
+      if (std::ranges::none_of(operands, is_moved)) continue;
       moved.append(instruction.words());
-      moved_ids.push_back(instruction.result_id());
+      moved_ids.insert(instruction.result_id());
       editor_.remove(i);
     }
     editor_.insert_before(globals_end, moved);

@@ -106,7 +106,8 @@ TEST_P(Scaling, the_modules_are_valid_and_stay_so) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Scaling, testing::ValuesIn(test::large_shapes()),
                          [](const auto& shape) {
                            std::string name(shape.param);
-                           std::ranges::replace(name, ' ', '_');
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == ' ' || c == '\''; }, '_');
                            return name;
                          });
 

@@ -4,8 +4,10 @@
 //
 // parse() guarantees that each instruction lies within the words and has the minimum length of its
 // opcode, that every result id is below bound() and defined once, and that functions are closed,
-// not nested, and consist of blocks from OpLabel to a terminator. It does not validate anything
-// else. Memory is at most a small multiple of the words.
+// not nested, and consist of blocks from OpLabel to a terminator. It also guarantees that no id
+// depends on itself by types and operands, other than through an OpPhi, a function, or a pointer
+// that OpTypeForwardPointer declares. It does not validate anything else. Memory is at most a small
+// multiple of the words.
 #pragma once
 
 #include <cstdint>

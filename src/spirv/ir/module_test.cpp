@@ -245,6 +245,67 @@ void look_at(std::span<const uint32_t> words) {
   }
 }
 
+TEST(module, ids_that_depend_on_themselves_are_refused) {
+  using spv::Op;
+  const Words u32 = instruction(Op::OpTypeInt, {1, 32, 0});
+  const Words one = instruction(Op::OpConstant, {1, 5, 7});
+  const auto function_of = [&](std::initializer_list<Words> code) {
+    Words words = bare({u32, one, function(6), label(7)});
+    for (const Words& part : code) words.insert(words.end(), part.begin(), part.end());
+    for (const Words& part : {kReturn, kFunctionEnd})
+      words.insert(words.end(), part.begin(), part.end());
+    return words;
+  };
+  // A constant's literal, an OpPhi's operand and the function that a call calls may be the id.
+  const Words fine = function_of({instruction(Op::OpPhi, {1, 8, 8, 7, 5, 7}),
+                                  instruction(Op::OpFunctionCall, {1, 9, 6}),
+                                  instruction(Op::OpConstant, {1, 10, 10})});
+  EXPECT_EQ(error_of(fine), "");
+  // So may an id that is defined later, which does not refer back.
+  EXPECT_EQ(error_of(function_of(
+                {instruction(Op::OpBitcast, {1, 8, 9}), instruction(Op::OpBitcast, {1, 9, 5})})),
+            "");
+  EXPECT_THAT(error_of(function_of({instruction(Op::OpBitcast, {1, 8, 8})})),
+              HasSubstr("id 8 is its own operand"));
+  EXPECT_THAT(error_of(function_of({instruction(Op::OpUndef, {8, 8})})),
+              HasSubstr("id 8 is its own operand"));
+  EXPECT_THAT(error_of(function_of({instruction(Op::OpAccessChain, {1, 8, 5, 5, 8})})),
+              HasSubstr("id 8 is its own operand"));
+  EXPECT_THAT(error_of(function_of({instruction(Op::OpBitcast, {1, 8, 10}),
+                                    instruction(Op::OpBitcast, {1, 9, 8}),
+                                    instruction(Op::OpBitcast, {1, 10, 9})})),
+              HasSubstr("depends on itself"));
+  EXPECT_THAT(error_of(bare({u32, instruction(Op::OpSpecConstantOp,
+                                              {1, 8, static_cast<uint32_t>(Op::OpIAdd), 8, 8})})),
+              HasSubstr("id 8 is its own operand"));
+  EXPECT_THAT(error_of(bare({instruction(Op::OpTypeStruct, {8, 9}),
+                             instruction(Op::OpTypeArray, {9, 8, 5})})),
+              HasSubstr("depends on itself"));
+}
+
+TEST(module, a_struct_may_hold_a_pointer_to_itself_that_is_declared_forward) {
+  using spv::Op;
+  constexpr auto kStorage = static_cast<uint32_t>(spv::StorageClass::PhysicalStorageBuffer);
+  const Words node = instruction(Op::OpTypeStruct, {2, 3});
+  const Words pointer = instruction(Op::OpTypePointer, {3, kStorage, 2});
+  EXPECT_EQ(error_of(bare({instruction(Op::OpTypeForwardPointer, {3, kStorage}), node, pointer})),
+            "");
+  EXPECT_THAT(error_of(bare({node, pointer})), HasSubstr("depends on itself"));
+}
+
+TEST(module, long_chains_of_ids_that_are_defined_later_need_no_deep_stack) {
+  constexpr uint32_t kLength = 200'000;
+  Words words = bare({instruction(spv::Op::OpTypeInt, {1, 32, 0})}, 2 * kLength);
+  for (uint32_t id = 2; id < kLength; ++id) {
+    const Words one = instruction(spv::Op::OpCopyObject, {1, id, id + 1});
+    words.insert(words.end(), one.begin(), one.end());
+  }
+  EXPECT_EQ(error_of(words), "");
+  const Words last = instruction(spv::Op::OpCopyObject, {1, kLength, 2});
+  words.insert(words.end(), last.begin(), last.end());
+  EXPECT_THAT(error_of(words), HasSubstr("depends on itself"));
+}
+
 TEST(module, truncated_at_any_word_is_an_error_or_shorter) {
   for (const test::NamedModule& module : test::corpus()) {
     for (size_t size = 0; size < module.words.size(); ++size) {

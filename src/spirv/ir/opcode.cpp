@@ -11,18 +11,53 @@ enum class Ids : uint8_t { NoResult, Result, TypeResult };
 
 struct Row {
   uint16_t number;
-  std::string_view name;
+  std::string_view name, operands;
   OpcodeLayout layout;
 };
 
-constexpr Row row(uint16_t number, std::string_view name, Ids ids, uint8_t min_words,
-                  CostRule cost) {
-  return {number, name, {true, ids == Ids::TypeResult, ids != Ids::NoResult, min_words, cost}};
+// Operands whose number of words varies, or that others follow.
+constexpr bool is_long(std::string_view kind) {
+  constexpr std::string_view kLong[] = {"LiteralString",
+                                        "LiteralContextDependentNumber",
+                                        "LiteralSpecConstantOpInteger",
+                                        "ImageOperands",
+                                        "MemoryAccess",
+                                        "TensorAddressingOperands",
+                                        "CooperativeMatrixOperands",
+                                        "TensorOperands",
+                                        "ExecutionMode",
+                                        "Decoration",
+                                        "LoopControl"};
+  return kind.starts_with("Pair") || std::ranges::find(kLong, kind) != std::end(kLong);
+}
+
+constexpr uint16_t ids_among(std::string_view operands) {
+  uint32_t ids = 0;
+  for (uint32_t place = 0; !operands.empty() && place < 15; ++place) {
+    const size_t end = std::min(operands.find(' '), operands.size());
+    std::string_view kind = operands.substr(0, end);
+    operands.remove_prefix(std::min(end + 1, operands.size()));
+    const bool repeats = kind.ends_with('*');
+    if (repeats || kind.ends_with('?')) kind.remove_suffix(1);
+    if (is_long(kind)) break;
+    if (kind.starts_with("Id")) ids |= repeats ? 0xffffu << place : 1u << place;
+    if (repeats) break;
+  }
+  return static_cast<uint16_t>(ids);
+}
+
+constexpr Row row(uint16_t number, std::string_view name, Ids ids, uint8_t min_words, CostRule cost,
+                  std::string_view operands) {
+  return {
+      number,
+      name,
+      operands,
+      {true, ids == Ids::TypeResult, ids != Ids::NoResult, min_words, cost, ids_among(operands)}};
 }
 
 constexpr Row kRows[] = {
-#define OPCODE(number, name, ids, min_words, cost) \
-  row(number, "Op" #name, Ids::ids, min_words, CostRule::cost),
+#define OPCODE(number, name, ids, min_words, cost, operands) \
+  row(number, "Op" #name, Ids::ids, min_words, CostRule::cost, operands),
 #include "spirv/ir/opcode_table.inc"
 #undef OPCODE
 };
@@ -46,10 +81,20 @@ constexpr std::array<OpcodeLayout, detail::kLayoutCount> by_number() {
 
 constexpr std::array<OpcodeLayout, detail::kLayoutCount> detail::kLayouts = by_number();
 
-std::string_view opcode_name(spv::Op opcode) {
+static const Row* find_row(spv::Op opcode) {
   const auto number = static_cast<uint32_t>(opcode);
   const Row* found = std::ranges::lower_bound(kRows, number, {}, &Row::number);
-  return found != std::end(kRows) && found->number == number ? found->name : std::string_view{};
+  return found != std::end(kRows) && found->number == number ? found : nullptr;
+}
+
+std::string_view opcode_name(spv::Op opcode) {
+  const Row* row = find_row(opcode);
+  return row == nullptr ? std::string_view{} : row->name;
+}
+
+std::string_view opcode_operands(spv::Op opcode) {
+  const Row* row = find_row(opcode);
+  return row == nullptr ? std::string_view{} : row->operands;
 }
 
 bool is_terminator(spv::Op opcode) {

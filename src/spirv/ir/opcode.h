@@ -1,4 +1,4 @@
-// The properties of every SPIR-V opcode: its name, its layout, and its cost rule.
+// The properties of every SPIR-V opcode: its name, its layout, its operands, and its cost rule.
 #pragma once
 
 #include <array>
@@ -55,6 +55,11 @@ struct OpcodeLayout {
   bool has_result = false;
   uint8_t min_words = 1;
   CostRule cost = CostRule::Other;
+  // Which operands after type and result are ids, wherever that depends on the opcode alone: bit n
+  // for operand n, bit 15 also for all behind it.
+  uint16_t ids = 0;
+
+  constexpr bool is_id(size_t operand) const { return ids >> (operand < 15 ? operand : 15) & 1; }
 };
 
 namespace detail {
@@ -69,6 +74,9 @@ inline OpcodeLayout opcode_layout(spv::Op opcode) {
 
 // "OpIAdd"; empty if unknown.
 std::string_view opcode_name(spv::Op opcode);
+
+// The kinds of its operands after type and result, in the grammar's words: "IdRef MemoryAccess?".
+std::string_view opcode_operands(spv::Op opcode);
 
 // Ends a block: branches, returns, kills, and calls that do not return.
 bool is_terminator(spv::Op opcode);

@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "spirv/ir/newer_enums.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -32,6 +34,31 @@ ExtInstSet ext_inst_set_of(std::string_view name) {
   return ExtInstSet::Other;
 }
 
+// Calls visit(id) for the type and for the operands of an instruction whose definitions come before
+// it: not for those of a phi, the function that a call calls, and debug information.
+template <typename Visit>
+void for_each_dependency(const Module& module, const Instruction& instruction, Visit&& visit) {
+  const spv::Op opcode = instruction.opcode();
+  OpcodeLayout layout = opcode_layout(opcode);
+  if (!layout.has_result) return;
+  if (layout.has_type) visit(instruction.type_id());
+  size_t first = 0;
+  if (opcode == spv::Op::OpSpecConstantOp) {
+    layout = opcode_layout(static_cast<spv::Op>(instruction.operand(0)));
+    first = 1;
+  }
+  if (layout.ids == 0) return;
+  if (opcode == newer::OpExtInstWithForwardRefsKHR ||
+      (opcode == spv::Op::OpExtInst &&
+       is_debug_information(module.ext_inst_set(instruction.operand(0))))) {
+    return;
+  }
+  const auto operands = instruction.operands();
+  for (size_t i = opcode == spv::Op::OpFunctionCall ? 1 : first; i < operands.size(); ++i) {
+    if (layout.is_id(i - first)) visit(operands[i]);
+  }
+}
+
 }  // namespace
 
 Result<Module> Module::parse(std::span<const uint32_t> words) {
@@ -46,6 +73,7 @@ Result<Module> ModuleParser::parse() {
   if (in_function_) {
     return error_at(static_cast<uint32_t>(input_.size()), "the module ends inside a function");
   }
+  if (Status status = refuse_cycles(); !status) return status.error();
   sort_tables();
   build_call_graph();
   return std::move(module_);
@@ -81,6 +109,7 @@ Status ModuleParser::split() {
                                           static_cast<uint32_t>(instruction.opcode()), count));
     }
     if (Status status = define(instruction); !status) return status;
+    if (Status status = check_operands(instruction); !status) return status;
     if (Status status = structure(instruction); !status) return status;
     offset += count;
   }
@@ -101,6 +130,58 @@ Status ModuleParser::define(const Instruction& instruction) {
     return error_at(instruction.offset(), fmt::format("id {} is defined twice", id));
   }
   definition = index();
+  return {};
+}
+
+Status ModuleParser::check_operands(const Instruction& instruction) {
+  if (instruction.opcode() == spv::Op::OpTypeForwardPointer) {
+    forward_pointers_.insert(instruction.operand(0));
+    return {};
+  }
+  bool is_own = false, is_early = false;
+  for_each_dependency(module_, instruction, [&](uint32_t id) {
+    is_own |= id == instruction.result_id();
+    is_early |= module_.definition_index(id) == kNone;
+  });
+  if (is_own && !forward_pointers_.contains(instruction.result_id())) {
+    return error_at(instruction.offset(),
+                    fmt::format("id {} is its own operand", instruction.result_id()));
+  }
+  if (is_early) early_uses_.push_back(index());
+  return {};
+}
+
+// So whoever follows operands comes to an end. A cycle has an operand that is defined later.
+Status ModuleParser::refuse_cycles() const {
+  if (early_uses_.empty()) return {};
+  enum class State : uint8_t { New, Open, Done };
+  std::vector<State> states(module_.instruction_count());
+  struct Step {
+    uint32_t instruction;
+    bool is_end;  // all that it depends on is done
+  };
+  std::vector<Step> steps;
+  for (const uint32_t use : early_uses_) steps.push_back({use, false});
+  while (!steps.empty()) {
+    const auto [at, is_end] = steps.back();
+    steps.pop_back();
+    if (is_end) states[at] = State::Done;
+    if (states[at] != State::New) continue;
+    states[at] = State::Open;
+    steps.push_back({at, true});
+    bool is_cyclic = false;
+    for_each_dependency(module_, module_.instruction(at), [&](uint32_t id) {
+      const uint32_t next = module_.definition_index(id);
+      if (next == kNone || forward_pointers_.contains(id)) return;
+      is_cyclic |= states[next] == State::Open;
+      if (states[next] == State::New) steps.push_back({next, false});
+    });
+    if (is_cyclic) {
+      const Instruction instruction = module_.instruction(at);
+      return error_at(instruction.offset(),
+                      fmt::format("id {} depends on itself", instruction.result_id()));
+    }
+  }
   return {};
 }
 

@@ -3,6 +3,8 @@
 // parser.cpp.
 #pragma once
 
+#include <unordered_set>
+
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {
@@ -26,6 +28,8 @@ class ModuleParser {
   Status header();
   Status split();
   Status define(const Instruction& instruction);
+  Status check_operands(const Instruction& instruction);
+  Status refuse_cycles() const;
   uint32_t& definition_of(uint32_t id);
   Status structure(const Instruction& instruction);
   Status inside_function(const Instruction& instruction);
@@ -43,6 +47,8 @@ class ModuleParser {
   bool in_block_ = false;
   std::vector<Row> names_, decorations_, execution_modes_;
   std::vector<CallById> calls_;
+  std::vector<uint32_t> early_uses_;  // instructions with operands that are defined later
+  std::unordered_set<uint32_t> forward_pointers_;  // ids
 };
 
 }  // namespace tally::spirv

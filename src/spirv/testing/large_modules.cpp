@@ -36,6 +36,7 @@ class Writer {
     globals.emit(Op::OpTypeVoid, {none});
     globals.emit(Op::OpTypeBool, {boolean});
     globals.emit(Op::OpTypeInt, {u32, 32, 0});
+    globals.emit(Op::OpTypeInt, {i32, 32, 1});
     globals.emit(Op::OpTypeFloat, {f32, 32});
     globals.emit(Op::OpTypeFunction, {function_type, none});
     globals.emit_as(condition, Op::OpSpecConstantTrue, boolean, {});
@@ -107,8 +108,8 @@ class Writer {
   }
 
   static constexpr uint32_t none = 1, boolean = 2, u32 = 3, f32 = 4, function_type = 5,
-                            condition = 6, zero = 7, real = 8, main = 9, one = 10;
-  IdAllocator ids{11};
+                            condition = 6, zero = 7, real = 8, main = 9, one = 10, i32 = 11;
+  IdAllocator ids{12};
   InstructionBuilder globals{ids};
   InstructionBuilder code{ids};
 };
@@ -172,6 +173,37 @@ void discards_in_loops(Writer& writer, uint32_t count) {
     writer.end_loop(open.back());
     writer.if_then_end(Op::OpKill);
   }
+}
+
+// A chain of bitcasts, from an unsigned integer to an unsigned integer.
+uint32_t conversions(Writer& writer, uint32_t value, uint32_t count) {
+  for (uint32_t i = 0; i < 2 * ((count + 1) / 2); ++i) {
+    value = writer.code.emit(Op::OpBitcast, i % 2 == 0 ? Writer::i32 : Writer::u32, {value});
+  }
+  return value;
+}
+
+// for (i = start; i < limit; ++i) {}, with `limit`, computed in each iteration, or `start` at the
+// end of a chain.
+template <bool is_limit>
+void converted(Writer& writer, uint32_t count) {
+  InstructionBuilder& code = writer.code;
+  const uint32_t value = code.emit(Op::OpIAdd, Writer::u32, {Writer::zero, Writer::one});
+  const uint32_t start = is_limit ? Writer::zero : conversions(writer, value, count);
+  const uint32_t before = *code.last_label();
+  const uint32_t header = code.new_id(), next = code.new_id(), after = code.new_id();
+  const uint32_t number = code.new_id(), stepped = code.new_id();
+  code.branch(header);
+  code.label(header);
+  code.emit_as(number, Op::OpPhi, Writer::u32, std::vector<uint32_t>{start, before, stepped, next});
+  const uint32_t limit = is_limit ? conversions(writer, value, count) : Writer::one;
+  const uint32_t more = code.emit(Op::OpULessThan, Writer::boolean, {number, limit});
+  code.loop_merge(after, next);
+  code.branch_if(more, next, after);
+  code.label(next);
+  code.emit_as(stepped, Op::OpIAdd, Writer::u32, std::vector<uint32_t>{number, Writer::one});
+  code.branch(header);
+  code.label(after);
 }
 
 // A switch of at most so many cases: an instruction has 65,535 words.
@@ -291,6 +323,8 @@ constexpr Shape kShapes[] = {
     {"loops in a row", ExecutionModel::GLCompute, alone<loops>},
     {"loops of a constant length", ExecutionModel::GLCompute, alone<constant_loops>},
     {"nested loops", ExecutionModel::GLCompute, alone<nested_loops>},
+    {"conversions of a loop's limit", ExecutionModel::GLCompute, alone<converted<true>>},
+    {"conversions of a loop's start", ExecutionModel::GLCompute, alone<converted<false>>},
     {"early returns", ExecutionModel::GLCompute, alone<returns>},
     {"discards", ExecutionModel::Fragment, alone<kills>},
     {"discards in nested loops", ExecutionModel::Fragment, alone<discards_in_loops>},
