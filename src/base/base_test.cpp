@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/frame_range.h"
 #include "base/hash.h"
+#include "base/kept_fd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/small_file.h"
@@ -138,6 +139,21 @@ TEST_F(UntrustedFile, a_settings_file_of_40_gigabytes_is_not_read) {
   EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "file");
   std::filesystem::resize_file(file(settings_file_), uintmax_t{40} << 30);
   EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
+}
+
+TEST_F(UntrustedFile, a_log_file_that_the_application_closed_is_opened_again) {
+  const int number = KeptFd(::dup(STDERR_FILENO)).get();
+  configure_log("unit", LogLevel::Warning, file("log"));
+  log(LogLevel::Warning, "before");
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe2(pipe_ends, O_NONBLOCK), 0);
+  ASSERT_EQ(::dup2(pipe_ends[1], number), number);
+  log(LogLevel::Warning, "after");
+  configure_log("unit", LogLevel::Warning, "");
+  char byte = 0;
+  EXPECT_EQ(::read(pipe_ends[0], &byte, 1), -1) << "a pipe of the application got the line";
+  for (const int opened : {number, pipe_ends[0], pipe_ends[1]}) ::close(opened);
+  EXPECT_EQ(*read_small_file(file("log")), "unit: warning: before\nunit: warning: after\n");
 }
 
 TEST_F(UntrustedFile, opening_a_fifo_as_settings_file_does_not_block) {

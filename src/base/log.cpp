@@ -10,6 +10,8 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/kept_fd.h"
+
 namespace tally {
 namespace {
 
@@ -18,7 +20,8 @@ constexpr size_t kMaxKeys = 4096;
 struct LogState {
   std::mutex mutex;
   std::string name = "tally";
-  int descriptor = STDERR_FILENO;
+  std::string path;  // of the log file; empty: standard error
+  KeptFd file;
   std::unordered_set<std::string> seen;
 };
 
@@ -72,19 +75,27 @@ std::string escaped(std::string_view message) {
   return text;
 }
 
-// Never blocks: a FIFO may have no reader. Returns -1 on failure and stores the reason in `why`.
-int open_log_file(const std::string& file, std::string* why) {
+// Never blocks: a FIFO may have no reader. Stores the reason of a failure in `why`.
+KeptFd open_log_file(const std::string& file, std::string* why) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const int descriptor = ::open(file.c_str(), flags, 0644);
-  if (descriptor < 0) {
+  KeptFd opened(::open(file.c_str(), flags, 0644));
+  if (!opened) {
     *why = std::strerror(errno);
-    return -1;
+    return {};
   }
   struct stat info {};
-  if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) return descriptor;
+  if (::fstat(opened.get(), &info) == 0 && S_ISREG(info.st_mode)) return opened;
   *why = "it is not a regular file";
-  ::close(descriptor);
-  return -1;
+  return {};
+}
+
+// The application may have closed the log file.
+int descriptor_of_log(LogState& log) {
+  if (log.path.empty()) return STDERR_FILENO;
+  std::string why;
+  if (!log.file) log.file = open_log_file(log.path, &why);
+  const int file = log.file.get();
+  return file >= 0 ? file : STDERR_FILENO;
 }
 
 }  // namespace
@@ -94,17 +105,17 @@ void configure_log(std::string_view name, LogLevel level, const std::string& fil
   LogState& log_state = state();
   const std::lock_guard lock(log_state.mutex);
   log_state.name = name;
-  if (log_state.descriptor != STDERR_FILENO) ::close(log_state.descriptor);
-  log_state.descriptor = STDERR_FILENO;
+  log_state.path.clear();
+  log_state.file.reset();
   if (file.empty()) return;
   std::string why;
-  const int descriptor = open_log_file(file, &why);
-  if (descriptor < 0) {
+  log_state.file = open_log_file(file, &why);
+  if (!log_state.file) {
     write_line(STDERR_FILENO, fmt::format("{}: error: cannot open the log file {}: {}\n", name,
                                           escaped(file), why));
     return;
   }
-  log_state.descriptor = descriptor;
+  log_state.path = file;
 }
 
 LogLevel parse_log_level(std::string_view text, LogLevel fallback) {
@@ -119,7 +130,7 @@ bool log_enabled(LogLevel level) { return level <= g_level.load(std::memory_orde
 void write_log(LogLevel level, std::string_view message) {
   LogState& log_state = state();
   const std::lock_guard lock(log_state.mutex);
-  write_line(log_state.descriptor,
+  write_line(descriptor_of_log(log_state),
              fmt::format("{}: {}: {}\n", log_state.name, level_name(level), escaped(message)));
 }
 

@@ -14,11 +14,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "base/hash.h"
+#include "base/kept_fd.h"
 
 namespace tally {
 namespace {
@@ -31,6 +33,8 @@ using Clock = std::chrono::steady_clock;
 // is not a SystemLock accepts connections and closes them.
 constexpr int kRetryMilliseconds = 5;
 constexpr int kMaxQueuedWaiters = 128;
+// Applications open /dev/null as well, but not with these flags.
+constexpr int kSharedFileFlags = O_APPEND | O_NONBLOCK;
 
 struct Address {
   sockaddr_un name{};
@@ -51,27 +55,6 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address.name);
 }
 
-// A descriptor that we opened. The inode distinguishes it from a descriptor of the application that
-// has since received the same number: programs that become daemons close descriptors they do not
-// own. Applications open /dev/null, too, but not with these flags.
-struct OwnedFile {
-  int fd;
-  ino_t inode;
-};
-
-constexpr int kSharedFileFlags = O_APPEND | O_NONBLOCK;
-
-bool still_ours(const OwnedFile& owned) {
-  struct stat now {};
-  if (fstat(owned.fd, &now) != 0 || now.st_ino != owned.inode) return false;
-  return S_ISSOCK(now.st_mode) || (S_ISCHR(now.st_mode) && (fcntl(owned.fd, F_GETFL) &
-                                                            kSharedFileFlags) == kSharedFileFlags);
-}
-
-void close_if_ours(const OwnedFile& owned) {
-  if (still_ours(owned)) close(owned.fd);
-}
-
 // The sockets and locked files held by this process. A forked child closes its copies; sharing them
 // would keep the lock alive.
 class HeldFiles {
@@ -82,27 +65,21 @@ class HeldFiles {
     return *held;
   }
 
-  void add(int fd) {
-    struct stat now {};
-    fstat(fd, &now);
+  // Returns the file's number.
+  uint64_t add(KeptFd file) {
     const std::lock_guard lock(mutex_);
-    held_.push_back({fd, now.st_ino});
+    held_.emplace(++last_, std::move(file));
+    return last_;
   }
-
-  // Closes the file. Returns false if this process no longer holds it.
-  bool remove(int fd) {
+  void remove(uint64_t number) {
     const std::lock_guard lock(mutex_);
-    const auto found = find(fd);
-    if (found == held_.end()) return false;
-    close_if_ours(*found);
-    held_.erase(found);
-    return true;
+    held_.erase(number);
   }
-
-  bool holds(int fd) {
+  // False: the file was removed, this is the child of a fork, or the application has closed it.
+  bool holds(uint64_t number) {
     const std::lock_guard lock(mutex_);
-    const auto found = find(fd);
-    return found != held_.end() && still_ours(*found);
+    const auto found = held_.find(number);
+    return found != held_.end() && found->second;
   }
 
  private:
@@ -111,19 +88,14 @@ class HeldFiles {
                    [] { instance().release_in_child(); });
   }
 
-  std::vector<OwnedFile>::iterator find(int fd) {
-    return std::find_if(held_.begin(), held_.end(),
-                        [fd](const OwnedFile& s) { return s.fd == fd; });
-  }
-
   void release_in_child() {
-    for (const OwnedFile& owned : held_) close_if_ours(owned);
     held_.clear();
     mutex_.unlock();
   }
 
   std::mutex mutex_;
-  std::vector<OwnedFile> held_;
+  std::map<uint64_t, KeptFd> held_;
+  uint64_t last_ = 0;
 };
 
 int open_socket(int flags) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
@@ -141,29 +113,27 @@ void pause_before_retry(int max_ms) {
 
 // Returns when the holder may have gone, or after `max_ms`.
 void wait_for_holder(const Address& address, int max_ms) {
-  const int fd = open_socket(SOCK_NONBLOCK);
-  const bool watching = fd >= 0 && connect(fd, generic(address), address.size) == 0;
+  const KeptFd socket(open_socket(SOCK_NONBLOCK));
+  const bool watching = connect(socket.get(), generic(address), address.size) == 0;
   if (watching) {
-    pollfd entry{fd, POLLRDHUP, 0};  // poll() always reports POLLHUP
+    pollfd entry{socket.get(), POLLRDHUP, 0};  // poll() always reports POLLHUP
     poll(&entry, 1, max_ms);
   } else {
     pause_before_retry(max_ms);
   }
-  if (fd >= 0) close(fd);
 }
 
 // The lock on the byte of /dev/null that stands for the name.
 struct SharedByte {
   SystemLock::Outcome outcome;  // Unavailable: there is no /dev/null that can be locked
-  int fd;
+  KeptFd file;
 };
 
 SharedByte lock_shared_byte(const std::string& name) {
-  const int fd = open("/dev/null", O_RDWR | O_CLOEXEC | kSharedFileFlags);
+  KeptFd file(open("/dev/null", O_RDWR | O_CLOEXEC | kSharedFileFlags));
   struct stat now {};
-  if (fd < 0 || fstat(fd, &now) != 0 || !S_ISCHR(now.st_mode)) {
-    if (fd >= 0) close(fd);
-    return {SystemLock::Outcome::Unavailable, -1};
+  if (fstat(file.get(), &now) != 0 || !S_ISCHR(now.st_mode)) {
+    return {SystemLock::Outcome::Unavailable, {}};
   }
   struct flock range {};
   range.l_type = F_WRLCK;
@@ -171,10 +141,11 @@ SharedByte lock_shared_byte(const std::string& name) {
   range.l_start =
       static_cast<off_t>(hash_bytes(std::as_bytes(std::span(name))).low >> 2);  // fits off_t
   range.l_len = 1;
-  if (fcntl(fd, F_OFD_SETLK, &range) == 0) return {SystemLock::Outcome::Acquired, fd};
+  if (fcntl(file.get(), F_OFD_SETLK, &range) == 0) {
+    return {SystemLock::Outcome::Acquired, std::move(file)};
+  }
   const bool taken = errno == EAGAIN || errno == EACCES;
-  close(fd);
-  return {taken ? SystemLock::Outcome::Busy : SystemLock::Outcome::Unavailable, -1};
+  return {taken ? SystemLock::Outcome::Busy : SystemLock::Outcome::Unavailable, {}};
 }
 
 std::string shared_name() {
@@ -190,23 +161,17 @@ SystemLock::~SystemLock() { release(); }
 
 SystemLock::Outcome SystemLock::try_once() {
   const Address address = abstract_address(name_);
-  const int fd = open_socket(0);
-  if (fd < 0) return Outcome::Unavailable;
-  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxQueuedWaiters) == 0) {
-    const SharedByte byte = lock_shared_byte(name_);
-    if (byte.outcome == Outcome::Busy) {
-      close(fd);
-      return Outcome::Busy;
-    }
-    HeldFiles::instance().add(fd);
-    if (byte.fd >= 0) HeldFiles::instance().add(byte.fd);
-    fd_ = fd;
-    byte_ = byte.fd;
-    return Outcome::Acquired;
+  KeptFd socket(open_socket(0));
+  if (!socket) return Outcome::Unavailable;
+  if (bind(socket.get(), generic(address), address.size) != 0 ||
+      listen(socket.get(), kMaxQueuedWaiters) != 0) {
+    return errno == EADDRINUSE ? Outcome::Busy : Outcome::Unavailable;
   }
-  const bool taken = errno == EADDRINUSE;
-  close(fd);
-  return taken ? Outcome::Busy : Outcome::Unavailable;
+  SharedByte byte = lock_shared_byte(name_);
+  if (byte.outcome == Outcome::Busy) return Outcome::Busy;
+  socket_ = HeldFiles::instance().add(std::move(socket));
+  if (byte.file) byte_ = HeldFiles::instance().add(std::move(byte.file));
+  return Outcome::Acquired;
 }
 
 SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
@@ -225,12 +190,12 @@ SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
 
 // The byte first: whoever is woken by the socket then finds it free.
 void SystemLock::release() {
-  if (byte_ >= 0) HeldFiles::instance().remove(byte_);
-  if (fd_ >= 0) HeldFiles::instance().remove(fd_);
-  fd_ = byte_ = -1;
+  if (byte_ != 0) HeldFiles::instance().remove(byte_);
+  if (socket_ != 0) HeldFiles::instance().remove(socket_);
+  socket_ = byte_ = 0;
 }
 
-bool SystemLock::held() const { return fd_ >= 0 && HeldFiles::instance().holds(fd_); }
+bool SystemLock::held() const { return socket_ != 0 && HeldFiles::instance().holds(socket_); }
 
 std::optional<SystemLock::Holder> SystemLock::holder() const {
   const Address address = abstract_address(name_);

@@ -72,8 +72,9 @@ class SystemLock {
   Outcome try_once();
 
   std::string name_;
-  int fd_ = -1;    // the listening socket
-  int byte_ = -1;  // /dev/null, with a byte locked; -1 as well where there is no /dev/null
+  // Numbers in the process's list of held files; 0: none.
+  uint64_t socket_ = 0;  // that listens
+  uint64_t byte_ = 0;    // /dev/null, with a byte locked; none as well where there is no /dev/null
 };
 
 }  // namespace tally

@@ -1,5 +1,6 @@
 #include "base/system_lock.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +19,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/kept_fd.h"
 
 namespace tally {
 namespace {
@@ -232,35 +236,78 @@ TEST(SystemLock, a_child_can_acquire_it) {
   EXPECT_EQ(in_child([&] { return lock.acquire(0) == Outcome::Acquired ? 0 : 1; }), 0);
 }
 
+// The number that the next kept descriptor gets.
+int next_kept_number() { return KeptFd(dup(0)).get(); }
+
 TEST(SystemLock, a_descriptor_that_the_application_reused_stays_open) {
-  const int next_number = dup(0);
-  close(next_number);
+  const int next_number = next_kept_number();
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
-  close(next_number);  // like a program that closes all descriptors before it becomes a daemon
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
-  ASSERT_EQ(pipe_ends[0], next_number);
+  // Like a program that closes all descriptors before it becomes a daemon.
+  ASSERT_EQ(dup2(pipe_ends[0], next_number), next_number);
   EXPECT_FALSE(lock.held());
   EXPECT_EQ(lock.acquire(0), Outcome::Acquired);
   EXPECT_TRUE(lock.held());
   lock.release();
   EXPECT_EQ(write(pipe_ends[1], "x", 1), 1);
   char byte = 0;
-  EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  EXPECT_EQ(read(next_number, &byte, 1), 1);
+  close(next_number);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
 }
 
 TEST(SystemLock, it_can_be_acquired_again_after_the_application_closed_it) {
-  const int next_number = dup(0);
-  close(next_number);
+  const int next_number = next_kept_number();
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
   close(next_number);
   EXPECT_FALSE(lock.held());
   EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // may reuse the same descriptor number
   EXPECT_TRUE(lock.held());
+}
+
+TEST(KeptFd, has_a_high_number_where_the_limit_allows_one) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const auto end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 4096));
+  EXPECT_GE(next_kept_number(), end - 64);
+  EXPECT_LT(next_kept_number(), end);
+  EXPECT_EQ(in_child([] {
+              const rlimit low{64, 64};
+              setrlimit(RLIMIT_NOFILE, &low);
+              const KeptFd file(dup(0));
+              return file && file.get() < 64 ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(KeptFd, is_lost_when_its_number_is_closed_or_another_file) {
+  for (const bool replaced : {false, true}) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    KeptFd file(open("/dev/null", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const int number = file.get();
+    ASSERT_GE(number, 0);
+    if (replaced) {
+      // The same device: the application's own has other flags.
+      const int own = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      ASSERT_EQ(dup2(own, number), number);
+      close(own);
+      EXPECT_EQ(file.get(), -1);
+      ASSERT_EQ(dup2(pipe_ends[1], number), number);
+    } else {
+      close(number);
+    }
+    EXPECT_EQ(file.get(), -1);
+    file.reset();
+    EXPECT_EQ(write(number, "x", 1), replaced ? 1 : -1) << "a file of the application stays open";
+    if (replaced) close(number);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+  }
 }
 
 TEST(SystemLock, running_out_of_descriptors_is_not_reported_as_busy) {

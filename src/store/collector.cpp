@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,7 +32,8 @@
 namespace tally::store {
 namespace {
 
-constexpr int kBacklog = 64;
+// As many processes may wait to be accepted as the system allows.
+constexpr int kBacklog = SOMAXCONN;
 constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr int kPollMilliseconds = 100;
@@ -44,27 +48,49 @@ constexpr auto kCommitEvery = std::chrono::milliseconds(300);
 
 struct Connection {
   UniqueFd socket;
+  // In place of the socket after the process has closed it: the process, which may connect again.
+  UniqueFd process;
+  pid_t pid;
+  stream::Bytes greeting;  // until it is complete
+  bool greeted = false;
+  uint64_t received = 0;  // bytes after the handshake
   Ingest ingest;
   stream::StreamDecoder decoder;
   stream::ReceivedLedger ledger;
   uint64_t requested = 0;  // frames, until there is a ledger
 
-  Connection(UniqueFd accepted, Writer& writer, SizeLimit& limit)
-      : socket(std::move(accepted)), ingest(writer, limit) {}
+  Status status;  // an error: the stream is malformed
+
+  Connection(UniqueFd accepted, pid_t sender, Writer& writer, SizeLimit& limit)
+      : socket(std::move(accepted)), pid(sender), ingest(writer, limit) {}
+  int polled() const { return socket ? socket.get() : process.get(); }
   bool dropped() const { return ingest.dropped() || ledger.frames_dropped() != 0; }
   uint64_t frames_dropped() const { return ingest.frames_dropped() + ledger.frames_dropped(); }
 };
 
-bool same_user(int socket) {
+// The process at the other end, if it is this user's.
+std::optional<pid_t> sender_of(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  if (peer.uid != ::geteuid()) return std::nullopt;
+  return peer.pid;
+}
+
+bool is_readable(int file) {
+  pollfd entry{file, POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
+// Becomes readable when the process ends. None: it has ended, or the kernel cannot tell.
+UniqueFd watch(pid_t process) {
+  UniqueFd watched(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  return watched && !is_readable(watched.get()) ? std::move(watched) : UniqueFd();
 }
 
 // Reads from the socket, and keeps the ledger that arrives with the first byte. Closes any other
 // descriptor.
-ssize_t receive(Connection& connection, std::vector<std::byte>& buffer) {
+ssize_t receive(Connection& connection, std::span<std::byte> buffer) {
   constexpr size_t kMaxDescriptors = 253;  // SCM_MAX_FD of the kernel
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control;
   iovec part{buffer.data(), buffer.size()};
@@ -130,7 +156,7 @@ class Collector::Loop {
   const std::string& path() const { return path_; }
 
   Progress progress() const {
-    return {processes_.load(), connected(),   frames_.load(),
+    return {processes_.load(), connected(),   accept_rounds_.load(), frames_.load(),
             commands_.load(),  bytes_.load(), frames_dropped_.load()};
   }
   void stop_capturing() {
@@ -173,10 +199,17 @@ class Collector::Loop {
   bool waits_to_be_accepted() const;
   uint64_t connected() const;
   bool accept_one();
+  void accept_all();
+  bool any_has_ended() const;
+  enum class Read { Some, Nothing, End };
+  Read read_once(Connection& connection);
+  void greet(Connection& connection);
+  bool goes_on(Connection& connection) const;
   bool read_some(Connection& connection);
+  void resume(Connection& fresh);
   void report_dropped(const Connection& connection, int64_t now);
   void report_refused();
-  void drop(Connection& connection, const Status& status);
+  void drop(Connection& connection);
   void commit_when_due(bool idle);
   void give_orders();
   void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before);
@@ -198,6 +231,7 @@ class Collector::Loop {
   bool cut_off_ = false;
   bool gathers_ = false;  // before the next read
   uint64_t refused_ = 0;  // processes beyond kMaxConnections
+  std::atomic<uint64_t> accept_rounds_ = 0;
   std::atomic<uint64_t> processes_ = 0;
   std::atomic<uint64_t> connected_ = 0;
   std::atomic<uint64_t> frames_ = 0;
@@ -214,7 +248,7 @@ void Collector::Loop::run() {
     if (std::exchange(gathers_, false)) gather();
     polled.assign({{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
     for (const Connection& connection : connections_) {
-      polled.push_back({connection.socket.get(), POLLIN, 0});
+      polled.push_back({connection.polled(), POLLIN, 0});
     }
     const int ready = ::poll(polled.data(), polled.size(), kPollMilliseconds);
     commit_when_due(ready == 0);
@@ -229,7 +263,7 @@ void Collector::Loop::run() {
       const auto current = connection++;
       if (polled[i].revents && !read_some(*current)) connections_.erase(current);
     }
-    if (polled[1].revents) accept_one();
+    if (polled[1].revents) accept_all();
     connected_ = connections_.size();
   }
   report_refused();
@@ -245,11 +279,12 @@ void Collector::Loop::report_refused() {
 }
 
 void Collector::Loop::gather() const {
-  pollfd wake{wake_.get(), POLLIN, 0};
+  std::array<pollfd, 2> urgent{{{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}}};
   for (int waited = 0; waited < kGatherMilliseconds; waited += kGatherStepMilliseconds) {
-    if (::poll(&wake, 1, kGatherStepMilliseconds) != 0) return;
+    if (::poll(urgent.data(), urgent.size(), kGatherStepMilliseconds) != 0) return;
     for (const Connection& connection : connections_) {
       int bytes = 0;
+      if (!connection.socket) continue;
       if (::ioctl(connection.socket.get(), FIONREAD, &bytes) != 0) return;
       if (static_cast<size_t>(bytes) >= kLargeRead) return;
     }
@@ -263,17 +298,16 @@ bool Collector::Loop::done() {
   if (deadline_ns_ == kNever) return false;
   if (!cut_off_ && monotonic_ns() >= deadline_ns_) {
     cut_off_ = true;
-    for (const Connection& connection : connections_) {
-      ::shutdown(connection.socket.get(), SHUT_RD);
-    }
+    std::erase_if(connections_, [this](Connection& connection) {
+      if (!connection.socket) drop(connection);
+      if (connection.socket) ::shutdown(connection.socket.get(), SHUT_RD);
+      return !connection.socket;
+    });
   }
   return connections_.empty() && (cut_off_ || !waits_to_be_accepted());
 }
 
-bool Collector::Loop::waits_to_be_accepted() const {
-  pollfd pending{listener_.get(), POLLIN, 0};
-  return ::poll(&pending, 1, 0) != 0;
-}
+bool Collector::Loop::waits_to_be_accepted() const { return is_readable(listener_.get()); }
 
 // Any thread. Never 0 once a process has connected: accept_one() raises connected_ before it
 // accepts.
@@ -287,36 +321,105 @@ bool Collector::Loop::accept_one() {
   connected_ = connections_.size() + 1;
   UniqueFd accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   const bool waited = static_cast<bool>(accepted);
-  if (waited && same_user(accepted.get()) && !cut_off_) {
-    if (connections_.size() < kMaxConnections) {
-      connections_.emplace_back(std::move(accepted), writer_, limit_);
-      ++processes_;
-    } else {
-      ++refused_;
-    }
+  const auto sender = waited && !cut_off_ ? sender_of(accepted.get()) : std::nullopt;
+  if (sender && connections_.size() < kMaxConnections) {
+    connections_.emplace_back(std::move(accepted), *sender, writer_, limit_);
+    ++processes_;
+  } else if (sender) {
+    ++refused_;
   }
   connected_ = connections_.size();
   return waited;
 }
 
-// False: the connection has ended.
-bool Collector::Loop::read_some(Connection& connection) {
-  const ssize_t size = receive(connection, buffer_);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (size <= 0) {
-    drop(connection, {});
-    return false;
+// Beyond the limit, processes wait while one that has ended is read to its end, and are refused if
+// there is none.
+void Collector::Loop::accept_all() {
+  bool any = false;
+  while ((connections_.size() < kMaxConnections || !any_has_ended()) && accept_one()) any = true;
+  if (any) ++accept_rounds_;
+}
+
+bool Collector::Loop::any_has_ended() const {
+  return std::ranges::any_of(connections_, [](const Connection& connection) {
+    if (!connection.socket) return is_readable(connection.process.get());
+    pollfd entry{connection.socket.get(), POLLRDHUP, 0};
+    return ::poll(&entry, 1, 0) > 0;
+  });
+}
+
+Collector::Loop::Read Collector::Loop::read_once(Connection& connection) {
+  std::span<std::byte> room = buffer_;
+  if (!connection.greeted) {
+    const bool resumes = connection.greeting.size() >= stream::kHandshakeBytes;
+    room = room.first((resumes ? stream::Resumption::kBytes : stream::kHandshakeBytes) -
+                      connection.greeting.size());
   }
-  bytes_ += static_cast<uint64_t>(size);
-  gathers_ = static_cast<size_t>(size) < kLargeRead;
+  const ssize_t size = receive(connection, room);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Read::Nothing;
+  if (size <= 0) return Read::End;
+  const auto bytes = room.first(static_cast<size_t>(size));
+  bytes_ += bytes.size();
+  if (!connection.greeted) {
+    connection.greeting.insert(connection.greeting.end(), bytes.begin(), bytes.end());
+    greet(connection);
+    return connection.status.ok() ? Read::Some : Read::End;
+  }
+  connection.received += bytes.size();
+  gathers_ = bytes.size() < kLargeRead;
   const Ingest& ingest = connection.ingest;
   const uint64_t commands = ingest.commands(), frames = ingest.frames();
-  const Status status = connection.decoder.feed(
-      std::span(buffer_.data(), static_cast<size_t>(size)),
-      [&](stream::AnyMessage& message) { return connection.ingest.take(message); });
+  connection.status = connection.decoder.feed(
+      bytes, [&](stream::AnyMessage& message) { return connection.ingest.take(message); });
   count(connection, commands, frames);
-  if (!status) drop(connection, status);
-  return status.ok();
+  return connection.status.ok() ? Read::Some : Read::End;
+}
+
+void Collector::Loop::greet(Connection& connection) {
+  const stream::Bytes& greeting = connection.greeting;
+  if (greeting.size() < stream::kHandshakeBytes) return;
+  if (stream::Resumption::begins(greeting)) {
+    if (greeting.size() == stream::Resumption::kBytes) resume(connection);
+    return;
+  }
+  connection.greeted = true;
+  connection.status = connection.decoder.feed(greeting, {});
+}
+
+// Gives the socket to the connection whose stream goes on.
+void Collector::Loop::resume(Connection& fresh) {
+  --processes_;  // it was counted when it first connected
+  const auto resumption = stream::Resumption::read(fresh.greeting);
+  const auto found = std::ranges::find_if(connections_, [&](const Connection& old) {
+    return old.pid == fresh.pid && old.greeted && old.ledger.token() == resumption.token;
+  });
+  UniqueFd socket = std::move(fresh.socket);
+  if (found == connections_.end()) return;
+  while (found->socket && read_once(*found) == Read::Some) {
+  }
+  if (!found->status || found->received != resumption.position) return;
+  found->socket = std::move(socket);
+  found->process = UniqueFd();
+}
+
+// Whether the process may connect again.
+bool Collector::Loop::goes_on(Connection& connection) const {
+  if (cut_off_ || !connection.status || connection.ingest.ended()) return false;
+  if (!connection.ledger.goes_on()) return false;
+  connection.process = watch(connection.pid);
+  if (!connection.process) return false;
+  connection.socket = UniqueFd();
+  return true;
+}
+
+// False: the connection has ended.
+bool Collector::Loop::read_some(Connection& connection) {
+  if (connection.socket && read_once(connection) != Read::End) {
+    return connection.socket || connection.process;  // neither: it was a resumption
+  }
+  if (connection.socket && goes_on(connection)) return true;
+  drop(connection);
+  return false;
 }
 
 void Collector::Loop::count(const Connection& connection, uint64_t commands_before,
@@ -325,15 +428,17 @@ void Collector::Loop::count(const Connection& connection, uint64_t commands_befo
   frames_ += connection.ingest.frames() - frames_before;
 }
 
-void Collector::Loop::drop(Connection& connection, const Status& status) {
+void Collector::Loop::drop(Connection& connection) {
   const int64_t now = monotonic_ns();
   report_dropped(connection, now);
-  connection.ingest.end(now, !status, connection.ledger.submitted(), connection.dropped());
-  if (status.ok()) return;
-  writer_.add(MessageRow{.time_ns = now,
-                         .severity = Severity::Error,
-                         .text = fmt::format("the capture of process {} was ended: {}",
-                                             connection.ingest.pid(), status.error().message)});
+  connection.ingest.end(now, !connection.status, connection.ledger.submitted(),
+                        connection.dropped());
+  if (connection.status.ok()) return;
+  writer_.add(
+      MessageRow{.time_ns = now,
+                 .severity = Severity::Error,
+                 .text = fmt::format("the capture of process {} was ended: {}",
+                                     connection.ingest.pid(), connection.status.error().message)});
 }
 
 void Collector::Loop::report_dropped(const Connection& connection, int64_t now) {
@@ -353,8 +458,7 @@ void Collector::Loop::report_dropped(const Connection& connection, int64_t now) 
 void Collector::Loop::give_orders() {
   const uint64_t frames = requested_.exchange(0);
   // The request is also for the processes that had connected when it was made.
-  while (frames != 0 && accept_one()) {
-  }
+  if (frames != 0) accept_all();
   uint64_t dropped = frames_dropped_before_;
   for (Connection& connection : connections_) {
     connection.requested += frames;

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -444,6 +446,150 @@ TEST_F(CollectorTest, a_process_is_connected_before_it_is_accepted) {
     client.reset();
     while (collector_->progress().connected != 0) std::this_thread::yield();
   }
+}
+
+// All that wait are accepted together.
+TEST(CollectorOfManyProcesses, accepts_all_that_wait_at_once) {
+  constexpr uint64_t kProcesses = 200;
+  const TestDirectory directory;
+  int to_test[2], to_receiver[2];
+  ASSERT_EQ(::pipe(to_test), 0);
+  ASSERT_EQ(::pipe(to_receiver), 0);
+  const pid_t receiver = ::fork();
+  if (receiver == 0) {
+    ::close(to_receiver[1]);
+    auto collector =
+        Collector::start(std::move(*Writer::create(directory.file("a.tally"), test_capture_row())),
+                         directory.path());
+    std::string path = (*collector)->socket_path();
+    path.resize(200);
+    if (::write(to_test[1], path.data(), path.size()) != 200) ::_exit(1);
+    while ((*collector)->progress().processes < kProcesses) std::this_thread::yield();
+    const uint64_t rounds = (*collector)->progress().accept_rounds;
+    if (::write(to_test[1], &rounds, sizeof rounds) != sizeof rounds) ::_exit(1);
+    char byte = 0;  // until the test has closed its end
+    ::_exit(::read(to_receiver[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::array<char, 200> path{};
+  ASSERT_EQ(::read(to_test[0], path.data(), path.size()), 200);
+  std::memcpy(address.sun_path, path.data(), sizeof address.sun_path - 1);
+  int status = 0;
+  ::kill(receiver, SIGSTOP);
+  ::waitpid(receiver, &status, WUNTRACED);
+  std::vector<UniqueFd> sockets;
+  while (sockets.size() < kProcesses) {
+    sockets.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(sockets.back().get(), reinterpret_cast<const sockaddr*>(&address),
+                        sizeof address),
+              0);
+  }
+  ::kill(receiver, SIGCONT);
+  uint64_t rounds = 0;
+  EXPECT_EQ(::read(to_test[0], &rounds, sizeof rounds), static_cast<ssize_t>(sizeof rounds));
+  EXPECT_EQ(rounds, 1u);
+  ::close(to_receiver[1]);
+  ::waitpid(receiver, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (const int opened : {to_test[0], to_test[1], to_receiver[0]}) ::close(opened);
+}
+
+// As a program that becomes a daemon: the numbers of all descriptors then are those of its own
+// socket.
+class Daemon {
+ public:
+  Daemon() {
+    constexpr int kEnd = 4200;
+    for (int number = 3; number < kEnd; ++number) ::close(number);
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()) != 0) ::_exit(2);
+    for (int number = 5; number < kEnd; ++number) ::dup2(pair[0], number);
+    other_end_ = pair[1];
+  }
+  bool received_nothing() const {
+    char byte = 0;
+    return ::recv(other_end_, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  }
+  // Else there is no free number below the limit.
+  void free_some() const {
+    for (int number = 100; number < 110; ++number) ::close(number);
+  }
+
+ private:
+  int other_end_ = -1;
+};
+
+enum class AfterClosing { ConnectsAgain, WhileAForkHasCopies, CannotConnect };
+
+class ClosedDescriptors : public CollectorTest, public ::testing::WithParamInterface<AfterClosing> {
+ protected:
+  // The whole life of a process that sends a capture of 100 commands.
+  bool send_in_parts() const {
+    auto client = StreamClient::connect(collector_->socket_path());
+    if (!client) return false;
+    (*client)->ledger().add_submitted(100);
+    Bytes bytes = small_capture(100);
+    append_message(bytes, End{30});
+    const auto middle = bytes.begin() + 333;  // within a message
+    if (!(*client)->push(Bytes(bytes.begin(), middle), 1 << 20) || !(*client)->flush())
+      return false;
+    const pid_t copies = GetParam() == AfterClosing::WhileAForkHasCopies ? ::fork() : -1;
+    if (copies == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    const Daemon daemon;
+    daemon.free_some();
+    if (GetParam() == AfterClosing::CannotConnect) ::unlink(collector_->socket_path().c_str());
+    (*client)->push(Bytes(middle, bytes.end()), 1 << 20);
+    const bool sent = (*client)->flush();
+    client->reset();
+    if (copies > 0) ::kill(copies, SIGKILL);
+    return daemon.received_nothing() && sent == (GetParam() != AfterClosing::CannotConnect);
+  }
+};
+
+TEST_P(ClosedDescriptors, of_the_application_get_nothing_and_nothing_is_lost_unsaid) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(send_in_parts() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process"), 1);
+  EXPECT_EQ(collector_->progress().processes, 1u);
+  if (GetParam() == AfterClosing::CannotConnect) {
+    EXPECT_EQ(text("SELECT ending FROM process"), "cut off");
+    EXPECT_EQ(number("SELECT commands_missing IS NULL FROM process"), 1);
+  } else {
+    EXPECT_EQ(number("SELECT count(*) FROM command"), 100);
+    EXPECT_EQ(text("SELECT ending FROM process"), "closed");
+    EXPECT_EQ(number("SELECT commands_missing FROM process"), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ClosedDescriptors,
+                         ::testing::Values(AfterClosing::ConnectsAgain,
+                                           AfterClosing::WhileAForkHasCopies,
+                                           AfterClosing::CannotConnect));
+
+// It may connect again as long as it lives: the end of its connection is not its end.
+TEST_F(CollectorTest, commands_that_a_process_submits_without_its_connection_are_missing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto client = StreamClient::connect(collector_->socket_path());
+    if (!client || !(*client)->push(small_capture(5), 1 << 20) || !(*client)->flush()) ::_exit(1);
+    const Daemon daemon;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the receiver sees the end
+    (*client)->ledger().add_submitted(12);
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  finish();
+  EXPECT_EQ(text("SELECT ending FROM process"), "cut off");
+  EXPECT_EQ(number("SELECT commands_missing FROM process"), 12 - 5);
 }
 
 bool has_thread(const std::string& name) {

@@ -28,6 +28,7 @@ class Ingest {
   void end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted, bool full = false);
 
   bool has_process() const { return process_ != 0; }
+  bool ended() const { return ended_; }  // the sender has sent its end
   int64_t pid() const { return pid_; }
   uint64_t commands() const { return commands_; }
   uint64_t frames() const { return frame_count_; }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,7 +30,12 @@ Ledger::Ledger() : file_(::memfd_create("tally-ledger", MFD_CLOEXEC | MFD_ALLOW_
   if (!file_ || ::ftruncate(file_.get(), kLedgerBytes) != 0) return;
   if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return;
   page_ = map_ledger(file_.get());
-  if (page_) new (page_) LedgerPage{};
+  if (!page_) return;
+  new (page_) LedgerPage{};
+  StreamToken token{};
+  if (::getrandom(token.data(), sizeof token, GRND_NONBLOCK) != sizeof token) return;
+  page_->token[0] = token[0];
+  page_->token[1] = token[1];
 }
 
 Ledger::~Ledger() { unmap(page_); }
@@ -59,6 +65,15 @@ std::optional<uint64_t> ReceivedLedger::submitted() const {
 }
 
 uint64_t ReceivedLedger::frames_dropped() const { return page_ ? page_->frames_dropped.load() : 0; }
+
+bool ReceivedLedger::goes_on() const {
+  return page_ && page_->closed.load() == 0 && page_->finished.load() == 0;
+}
+
+std::optional<StreamToken> ReceivedLedger::token() const {
+  if (!page_) return std::nullopt;
+  return StreamToken{page_->token[0].load(), page_->token[1].load()};
+}
 
 void ReceivedLedger::request_frames(uint64_t more) {
   if (page_) page_->requested.fetch_add(more);

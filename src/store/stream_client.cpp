@@ -13,34 +13,44 @@
 #include <cstring>
 #include <utility>
 
+#include "base/log.h"
+#include "store/unique_fd.h"
+
 namespace tally::store::stream {
 namespace {
 
 constexpr int kConnectSeconds = 5;
 constexpr int kPollMilliseconds = 100;
 
-}  // namespace
-
-Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& path,
-                                                            std::chrono::milliseconds patience) {
+Result<KeptFd> open_connection(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return Error{path + ": too long for a socket"};
   std::memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  KeptFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval limit{kConnectSeconds, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (!socket || ::connect(socket.get(), generic, sizeof address) != 0) {
     return Error{fmt::format("{}: {}", path, std::strerror(errno))};
   }
-  std::unique_ptr<StreamClient> client(new StreamClient(std::move(socket), patience));
+  return socket;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& path,
+                                                            std::chrono::milliseconds patience) {
+  auto socket = open_connection(path);
+  if (!socket) return socket.error();
+  std::unique_ptr<StreamClient> client(new StreamClient(path, std::move(*socket), patience));
   if (Status sent = client->send_handshake(); !sent) return with_context(sent.error(), path);
   return client;
 }
 
-StreamClient::StreamClient(UniqueFd socket, std::chrono::milliseconds patience)
-    : socket_(std::move(socket)), patience_(patience), owner_(::getpid()) {}
+StreamClient::StreamClient(const std::string& path, KeptFd socket,
+                           std::chrono::milliseconds patience)
+    : path_(path), socket_(std::move(socket)), patience_(patience), owner_(::getpid()) {}
 
 // The handshake, and with it the ledger's descriptor.
 Status StreamClient::send_handshake() {
@@ -51,23 +61,53 @@ Status StreamClient::send_handshake() {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  if (const int file = ledger_.descriptor(); file >= 0) {
+  const UniqueFd file = ledger_.take_descriptor();
+  if (const int descriptor = file.get(); descriptor >= 0) {
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     cmsghdr* const header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof file);
-    std::memcpy(CMSG_DATA(header), &file, sizeof file);
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
   const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(handshake.size())) return {};
   return Error{sent < 0 ? std::strerror(errno) : "the handshake was cut short"};
 }
 
+// The receiver first reads what the lost connection holds.
+Status StreamClient::reconnect() {
+  const auto token = ledger_.token();
+  if (!token) return Error{"there is no shared memory"};
+  auto socket = open_connection(path_);
+  if (!socket) return socket.error();
+  Bytes bytes;
+  Resumption{*token, position_}.append_to(bytes);
+  const ssize_t sent = ::send(socket->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(bytes.size())) return Error{std::strerror(errno)};
+  socket_ = std::move(*socket);
+  return {};
+}
+
+// A connected socket keeps its peer, so it is enough that it is the same socket.
+int StreamClient::checked_socket() {
+  if (const int socket = socket_.get(); socket >= 0) return socket;
+  if (const Status connected = reconnect(); !connected) {
+    log_once(
+        LogLevel::Warning,
+        "nothing more is captured: the application has closed the capture's connection, and it "
+        "cannot be opened again: {}",
+        connected.error().message);
+    return -1;
+  }
+  return socket_.get();
+}
+
 StreamClient::~StreamClient() {
   if (owner_ == ::getpid()) {
     finish();
+    ledger_.finish();
   } else {
     thread_.forget();
   }
@@ -132,8 +172,15 @@ void StreamClient::run() {
   thread_.end();
 }
 
-ssize_t StreamClient::send_some(std::span<const std::byte> bytes) const {
-  return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+ssize_t StreamClient::send_some(std::span<const std::byte> bytes) {
+  const int socket = checked_socket();
+  if (socket < 0) {
+    errno = ENOTCONN;
+    return -1;
+  }
+  const ssize_t size = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (size > 0) position_ += static_cast<uint64_t>(size);
+  return size;
 }
 
 bool StreamClient::write_all(std::span<const std::byte> bytes) {

@@ -4,6 +4,10 @@
 // `patience`, the client disconnects and sends nothing more; the ledger tells the receiver how many
 // commands are missing.
 //
+// Programs that become daemons close descriptors that are not their own. So the socket is checked
+// right before each use (base/kept_fd.h). If it is lost, the stream goes on over another
+// connection, from the byte where it stopped; if there is none to be had, the client disconnects.
+//
 // Any thread may push; messages arrive in the order in which they were pushed. The thread ends
 // after a time without messages and starts again on demand, so it does not keep a process alive
 // whose own threads have all ended.
@@ -21,11 +25,11 @@
 #include <span>
 #include <string>
 
+#include "base/kept_fd.h"
 #include "base/status.h"
 #include "store/ledger.h"
 #include "store/on_demand_thread.h"
 #include "store/stream_codec.h"
-#include "store/unique_fd.h"
 
 namespace tally::store::stream {
 
@@ -54,14 +58,20 @@ class StreamClient {
   Ledger& ledger() { return ledger_; }
 
  private:
-  StreamClient(UniqueFd socket, std::chrono::milliseconds patience);
+  StreamClient(const std::string& path, KeptFd socket, std::chrono::milliseconds patience);
   Status send_handshake();
+  Status reconnect();
+  // The socket, checked; the one of another connection if it was lost. -1: there is none.
+  int checked_socket();
   void run();
   // Sends what the socket takes without waiting. Negative: nothing; errno says why.
-  ssize_t send_some(std::span<const std::byte> bytes) const;
+  ssize_t send_some(std::span<const std::byte> bytes);
   bool write_all(std::span<const std::byte> bytes);
 
-  UniqueFd socket_;
+  const std::string path_;
+  // Used under the mutex, or by the thread while bytes wait.
+  KeptFd socket_;
+  uint64_t position_ = 0;  // bytes sent after the handshake
   const std::chrono::milliseconds patience_;
   const pid_t owner_;  // the child of a fork has no thread and sends nothing
   Ledger ledger_;

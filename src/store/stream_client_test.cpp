@@ -7,6 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstring>
 #include <thread>
 
 #include "store/ledger.h"
@@ -16,7 +18,7 @@
 namespace tally::store::stream {
 namespace {
 
-// A socket that accepts, and reads only where it is told to.
+// A socket that accepts, and reads only where it is told to, but for the handshake.
 class DeafReceiver {
  public:
   explicit DeafReceiver(const std::string& path)
@@ -27,6 +29,23 @@ class DeafReceiver {
     EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
               0);
     EXPECT_EQ(::listen(listener_.get(), 4), 0);
+  }
+  // Of the sender that waits.
+  ReceivedLedger receive_ledger() {
+    silent_ = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
+    std::array<char, kHandshakeBytes> handshake;
+    iovec part{handshake.data(), handshake.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(silent_.get(), &message, MSG_CMSG_CLOEXEC) < 0 || !CMSG_FIRSTHDR(&message))
+      return {};
+    int file = -1;
+    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
+    return ReceivedLedger(UniqueFd(file));
   }
   // Reads one connection to its end, with pauses; how many bytes came.
   size_t read_slowly() {
@@ -43,6 +62,7 @@ class DeafReceiver {
 
  private:
   UniqueFd listener_;
+  UniqueFd silent_;
 };
 
 // It has a socket's buffer and the limit for itself; who pushes more waits until it is given up.
@@ -52,7 +72,9 @@ TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up
   constexpr auto kPatience = std::chrono::milliseconds(300);
   auto client = StreamClient::connect(directory.file("deaf"), kPatience);
   ASSERT_TRUE(client.ok());
+  const ReceivedLedger shared = deaf.receive_ledger();
   (*client)->ledger().add_submitted(1);
+  EXPECT_EQ(shared.submitted(), 1u);
   constexpr size_t kLimit = 4 << 20;
   const auto begin = std::chrono::steady_clock::now();
   size_t taken = 0;
@@ -62,7 +84,6 @@ TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up
   EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
   EXPECT_TRUE((*client)->receiver_gone());
   EXPECT_FALSE((*client)->flush());
-  const ReceivedLedger shared(UniqueFd(::dup((*client)->ledger().descriptor())));
   EXPECT_EQ(shared.submitted(), std::nullopt) << "how many commands are missing is not known";
 }
 

@@ -13,12 +13,39 @@ namespace {
 constexpr uint8_t kModuleType = 4;
 static_assert(std::is_same_v<std::variant_alternative_t<kModuleType, AnyMessage>, Module>);
 
+constexpr std::array<char, kStreamMagic.size()> kResumptionMagic = {'T', 'A', 'L', 'L',
+                                                                    'Y', 'O', 'N', '.'};
+
+template <typename Value>
+void append_raw(Bytes& bytes, const Value& value) {
+  const auto raw = std::bit_cast<std::array<std::byte, sizeof value>>(value);
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+}
+
 }  // namespace
 
 void append_handshake(Bytes& bytes) {
-  for (const char letter : kStreamMagic) bytes.push_back(static_cast<std::byte>(letter));
-  const auto version = std::bit_cast<std::array<std::byte, sizeof kStreamVersion>>(kStreamVersion);
-  bytes.insert(bytes.end(), version.begin(), version.end());
+  append_raw(bytes, kStreamMagic);
+  append_raw(bytes, kStreamVersion);
+}
+
+void Resumption::append_to(Bytes& bytes) const {
+  append_raw(bytes, kResumptionMagic);
+  append_raw(bytes, kStreamVersion);
+  append_raw(bytes, token);
+  append_raw(bytes, position);
+}
+
+bool Resumption::begins(std::span<const std::byte> bytes) {
+  return std::memcmp(bytes.data(), kResumptionMagic.data(), kResumptionMagic.size()) == 0;
+}
+
+Resumption Resumption::read(std::span<const std::byte> bytes) {
+  Resumption result;
+  std::memcpy(&result.token, bytes.data() + kHandshakeBytes, sizeof result.token);
+  std::memcpy(&result.position, bytes.data() + kHandshakeBytes + sizeof result.token,
+              sizeof result.position);
+  return result;
 }
 
 Status StreamDecoder::feed(std::span<const std::byte> bytes,

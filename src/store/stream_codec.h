@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/ledger.h"
 #include "store/stream.h"
 
 namespace tally::store::stream {
@@ -19,6 +20,17 @@ using Bytes = std::vector<std::byte>;
 inline constexpr size_t kSizeBytes = sizeof(uint32_t);
 
 void append_handshake(Bytes& bytes);
+// In place of the handshake, on the connection that follows one that the application closed.
+struct Resumption {
+  StreamToken token;
+  uint64_t position = 0;  // how many bytes the sender has sent after the handshake
+
+  static constexpr size_t kBytes = kHandshakeBytes + sizeof(StreamToken) + sizeof(uint64_t);
+  void append_to(Bytes& bytes) const;
+  // Whether the first kHandshakeBytes of a connection begin one.
+  static bool begins(std::span<const std::byte> bytes);
+  static Resumption read(std::span<const std::byte> bytes);  // kBytes
+};
 void append_message(Bytes& bytes, const AnyMessage& message);
 
 // One message without its size: the type byte and the fields.

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/kept_fd.h"
 #include "base/system_lock.h"
 #include "support/kit.h"
 
@@ -139,10 +140,9 @@ TEST(Exclusive, the_vulkan_profiling_lock_is_the_same) {
 TEST(Exclusive, losing_the_lock_is_noticed) {
   // Like a program that becomes a daemon after acquiring the counters.
   const Brcm brcm;
-  const int before = dup(0);
-  close(before);
+  const int next_number = KeptFd(dup(0)).get();
   ASSERT_TRUE(acquire(brcm));
-  close(before);
+  close(next_number);
   EXPECT_FALSE(brcm.set(EGL_START_COUNTERS_BRCM));
   EXPECT_EQ(eglGetError(), EGL_BAD_ACCESS);
   EXPECT_TRUE(acquire(brcm));

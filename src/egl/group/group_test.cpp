@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "base/kept_fd.h"
 #include "egl/gl/api_counts.h"
 #include "egl/gl/query_kinds.h"
 #include "egl/group/api_group.h"
@@ -73,12 +74,13 @@ TEST(ProcessFiles, stay_open_until_the_application_closes_them_or_forks) {
     return std::string(text.substr(0, text.find(' ')));
   };
   const std::string own = std::to_string(getpid());
-  const int expected = ::dup(STDERR_FILENO);  // the next free number
-  ::close(expected);
+  const int expected = KeptFd(::dup(STDERR_FILENO)).get();  // the next free number
   EXPECT_EQ(process(), own);
   EXPECT_EQ(process(), own);
-  ::close(expected);
-  EXPECT_EQ(::open("/dev/zero", O_RDONLY | O_CLOEXEC), expected) << "the file did not stay open";
+  const int zero = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  EXPECT_GE(::fcntl(expected, F_GETFD), 0) << "the file did not stay open";
+  EXPECT_EQ(::dup2(zero, expected), expected);
+  ::close(zero);
   EXPECT_EQ(process(), own) << "opened again";
   EXPECT_EQ(::lseek(expected, 0, SEEK_CUR), 0) << "a file of the application stays open";
   ::close(expected);

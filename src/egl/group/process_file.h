@@ -1,11 +1,12 @@
 // A file of /proc/self that stays open: opening it takes longer than reading it.
 #pragma once
 
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <span>
 #include <string_view>
+
+#include "base/kept_fd.h"
 
 namespace tally::egl {
 
@@ -14,9 +15,6 @@ class ProcessFile {
  public:
   // Opens `path` when it is first used.
   explicit ProcessFile(const char* path) : path_(path) {}
-  ~ProcessFile();
-  ProcessFile(const ProcessFile&) = delete;
-  ProcessFile& operator=(const ProcessFile&) = delete;
 
   // What the file now says, in `memory`. Empty if it cannot be read.
   std::string_view read(std::span<char> memory);
@@ -25,15 +23,12 @@ class ProcessFile {
   nlink_t links();
 
  private:
-  // Makes `file_` and `status_` those of this process's file.
-  bool refresh();
-  // The application may close any descriptor and open another file under its number.
-  bool is_ours();
+  // The descriptor of this process's file, or -1.
+  int descriptor();
 
   const char* path_;
-  int file_ = -1;
+  KeptFd file_;
   pid_t process_ = 0;  // that opened it: a child process has the files of its parent
-  struct stat status_ {};
 };
 
 }  // namespace tally::egl
