@@ -1,9 +1,11 @@
 #include "cli/control.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -33,8 +35,7 @@ struct Address {
   sockaddr_un address{};
   socklen_t size = 0;
 
-  explicit Address(const std::string& name) {
-    const std::string text = fmt::format("tally-run/{}/{}", ::geteuid(), name);
+  explicit Address(const std::string& text) {
     address.sun_family = AF_UNIX;
     const size_t length = std::min(text.size(), sizeof address.sun_path - 1);
     std::memcpy(address.sun_path + 1, text.data(), length);  // after a 0: abstract
@@ -43,9 +44,30 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-std::string name_of(pid_t pid) { return fmt::format("pid/{}", pid); }
-std::string name_of(const struct stat& file) {
-  return fmt::format("file/{}:{}", file.st_dev, file.st_ino);
+// What the addresses of a run begin with. A random part follows.
+std::string prefix_of(pid_t pid) { return fmt::format("tally-run/{}/pid/{}/", ::geteuid(), pid); }
+std::string prefix_of(const struct stat& file) {
+  return fmt::format("tally-run/{}/file/{}:{}/", ::geteuid(), file.st_dev, file.st_ino);
+}
+
+Result<std::string> random_part() {
+  std::array<uint64_t, 2> random{};
+  if (::getrandom(random.data(), sizeof random, 0) != sizeof random)
+    return Error{std::string("getrandom: ") + std::strerror(errno)};
+  return fmt::format("{:016x}{:016x}", random[0], random[1]);
+}
+
+// The abstract addresses of this network namespace that begin so. Anybody may have bound them.
+Result<std::vector<std::string>> addresses_with(const std::string& prefix) {
+  constexpr const char* kList = "/proc/net/unix";
+  std::ifstream file(kList);
+  if (!file) return Error{fmt::format("{}: {}", kList, std::strerror(errno))};
+  std::vector<std::string> found;
+  for (std::string line; std::getline(file, line);) {
+    const size_t at = line.find(" @" + prefix);  // after the columns of numbers
+    if (at != std::string::npos) found.push_back(line.substr(at + 2));
+  }
+  return found;
 }
 
 bool same_user(int socket) {
@@ -74,14 +96,21 @@ bool send(int socket, const std::string& text) {
   return sent == static_cast<ssize_t>(text.size());
 }
 
-// A socket that is connected to a run of this user.
-UniqueFd connect_to(const std::string& name) {
-  const Address address(name);
-  UniqueFd socket = packet_socket();
-  if (!socket) return {};
-  set_patience(socket.get());
-  if (::connect(socket.get(), address.get(), address.size) != 0) return {};
-  return same_user(socket.get()) ? std::move(socket) : UniqueFd();
+// A socket that is connected to a run of this user; none: nobody of this user has such an address.
+Result<UniqueFd> connect_to(const std::string& prefix) {
+  const auto addresses = addresses_with(prefix);
+  if (!addresses) return addresses.error();
+  for (const std::string& text : *addresses) {
+    const Address address(text);
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    // Waits for nobody: it may be another user.
+    if (!socket || ::connect(socket.get(), address.get(), address.size) != 0) continue;
+    if (!same_user(socket.get())) continue;
+    ::fcntl(socket.get(), F_SETFL, 0);
+    set_patience(socket.get());
+    return socket;
+  }
+  return UniqueFd();
 }
 
 // 0: not known.
@@ -108,7 +137,8 @@ Result<UniqueFd> connect_to_process(const std::string& text) {
   }
   pid_t one = pid;
   for (int i = 0; i < kMaxAncestors && one > 1; ++i, one = parent_of(one)) {
-    if (UniqueFd socket = connect_to(name_of(one))) return socket;
+    auto socket = connect_to(prefix_of(one));
+    if (!socket || *socket) return socket;
   }
   return Error{fmt::format("process {} is no `tally run`, and none of yours has started it", pid)};
 }
@@ -118,7 +148,8 @@ Result<UniqueFd> connect_to_writer(const std::string& path) {
   if (::stat(path.c_str(), &file) != 0) {
     return Error{fmt::format("{}: {}", path, std::strerror(errno))};
   }
-  if (UniqueFd socket = connect_to(name_of(file))) return socket;
+  auto socket = connect_to(prefix_of(file));
+  if (!socket || *socket) return socket;
   return Error{fmt::format("{}: no `tally run` of yours is writing it", path)};
 }
 
@@ -143,8 +174,10 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::string& f
     return Error{fmt::format("{}: {}", file, std::strerror(errno))};
   }
   std::vector<UniqueFd> listeners;
-  for (const std::string& name : {name_of(::getpid()), name_of(info)}) {
-    const Address address(name);
+  const auto random = random_part();
+  if (!random) return random.error();
+  for (const std::string& prefix : {prefix_of(::getpid()), prefix_of(info)}) {
+    const Address address(prefix + *random);
     UniqueFd listener = packet_socket();
     if (!listener || ::bind(listener.get(), address.get(), address.size) != 0 ||
         ::listen(listener.get(), 8) != 0) {
