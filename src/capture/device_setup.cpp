@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/recording/region_setup.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -95,7 +96,9 @@ std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
     return fmt::format("the application uses {} itself", kExtension);
   }
   if (!offers_counters(table, device)) {
-    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
+    const vk::OwnFailure failure = vk::take_own_failure();
+    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}{}", kExtension,
+                       failure.what ? ": " + failure.text() : "");
   }
   return {};
 }

@@ -1,11 +1,13 @@
 #include "capture/instance.h"
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "vk/boundary.h"
 #include "vk/handle_map.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -19,11 +21,14 @@ vk::HandleMap<void*, std::shared_ptr<Instance>>& instances() {
 
 thread_local ReasonCollector* listening = nullptr;
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                           VkDebugUtilsMessageTypeFlagsEXT,
-                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
+                                          const VkDebugUtilsMessengerCallbackDataEXT* data,
+                                          void* instance) {
   vk::guarded_void([&] {
-    if (data) ReasonCollector::collect(*data);
+    if (!data || ReasonCollector::collect(*data)) return;
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
+      static_cast<Instance*>(instance)->forward(*data);
   });
   return VK_FALSE;
 }
@@ -41,13 +46,32 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next, CaptureSetti
   if (!debug_utils || !table_.CreateDebugUtilsMessengerEXT) return;
   VkDebugUtilsMessengerCreateInfoEXT create{
       VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
-  create.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT |
+  // VERBOSE: what the counters layer has said before concerns another command buffer now.
+  create.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT |
                            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
                            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   create.messageType =
       VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   create.pfnUserCallback = on_message;
-  table_.CreateDebugUtilsMessengerEXT(handle, &create, nullptr, &messenger_);
+  create.pUserData = this;
+  const VkResult result = vk::own(
+      "vkCreateDebugUtilsMessengerEXT",
+      table_.CreateDebugUtilsMessengerEXT(handle, &create, nullptr, &messenger_), messenger_);
+  if (result != VK_SUCCESS) {
+    log(LogLevel::Warning, "reasons why something is not captured may be missing: {}",
+        vk::take_own_failure(result).text());
+  }
+}
+
+void Instance::forward(const VkDebugUtilsMessengerCallbackDataEXT& data) {
+  constexpr std::string_view kOurs = "TALLY-";
+  if (!data.pMessage || !data.pMessageIdName ||
+      !std::string_view(data.pMessageIdName).starts_with(kOurs)) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (connection_) connection_->message(store::Severity::Warning, data.pMessage);
 }
 
 Instance::~Instance() {
@@ -79,12 +103,13 @@ ReasonCollector::ReasonCollector(const char* topic)
     : topic_(topic), outer_(std::exchange(listening, this)) {}
 ReasonCollector::~ReasonCollector() { listening = outer_; }
 
-void ReasonCollector::collect(const VkDebugUtilsMessengerCallbackDataEXT& data) {
-  if (!listening || !data.pMessage || !std::strstr(data.pMessage, listening->topic_)) return;
+bool ReasonCollector::collect(const VkDebugUtilsMessengerCallbackDataEXT& data) {
+  if (!listening || !data.pMessage || !std::strstr(data.pMessage, listening->topic_)) return false;
   std::string& text = listening->text_;
-  if (text.size() > kMaxReason) return;
+  if (text.size() > kMaxReason) return true;
   if (!text.empty()) text += "; ";
   text += data.pMessage;
+  return true;
 }
 
 }  // namespace tally::capture

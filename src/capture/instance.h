@@ -27,6 +27,8 @@ class Instance {
   // Returns the connection. It is opened when the first device needs it. Null if there is no
   // receiver.
   std::shared_ptr<StreamConnection> connection();
+  // A warning of the counters layer, for the capture.
+  void forward(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
   static std::shared_ptr<Instance> find(const void* dispatchable_handle);
   static void add(std::shared_ptr<Instance> instance);
@@ -50,6 +52,8 @@ class ReasonCollector {
  public:
   static constexpr const char* kInstrumentation = "instrument";
   static constexpr const char* kRegions = "by region";
+  static constexpr const char* kPass = "a render pass is not counted by region";
+  static constexpr const char* kCommands = "commands of a command buffer";
 
   // `topic`: text that the messages contain.
   explicit ReasonCollector(const char* topic);
@@ -58,7 +62,8 @@ class ReasonCollector {
   ReasonCollector& operator=(const ReasonCollector&) = delete;
 
   const std::string& text() const { return text_; }
-  static void collect(const VkDebugUtilsMessengerCallbackDataEXT& data);
+  // Returns whether a collector of this thread takes the message.
+  static bool collect(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
  private:
   const char* const topic_;

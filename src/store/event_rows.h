@@ -45,9 +45,11 @@ struct FrameRow {
                column("id", &Row::id), column("device", &Row::device).references("device"),
                column("number", &Row::number, "from 0"), column("ended_by", &Row::ended_by),
                column("begin_ns", &Row::begin_ns), column("end_ns", &Row::end_ns),
-               column("commands_missing", &Row::commands_missing,
-                      "submitted in it, but their results could not be read: the device was "
-                      "lost, or the process ended before the GPU had finished"))
+               column(
+                   "commands_missing", &Row::commands_missing,
+                   "submitted in it, but not counted, or their results could not be read: a call "
+                   "of the layer failed, the device was lost, or the process ended before the "
+                   "GPU had finished"))
         .constrained("UNIQUE (device, number)");
   }
 };

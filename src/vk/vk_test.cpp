@@ -17,6 +17,7 @@
 #include "vk/hiding.h"
 #include "vk/hooks.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::vk {
 namespace {
@@ -202,6 +203,39 @@ TEST(CoreVersions, functions_are_newer_than_versions_in_which_they_were_not_core
   EXPECT_FALSE(is_newer_than("vkResetQueryPool", VK_API_VERSION_1_2));
   EXPECT_FALSE(is_newer_than("vkResetQueryPoolEXT", VK_API_VERSION_1_0)) << "of an extension";
   EXPECT_FALSE(is_newer_than("vkCmdSetCullMode", VK_API_VERSION_1_0)) << "the driver decides";
+}
+
+TEST(OwnCalls, a_failure_is_named_once) {
+  take_own_failure();
+  EXPECT_EQ(own("vkCreateBuffer", VK_SUCCESS), VK_SUCCESS);
+  EXPECT_EQ(take_own_failure().what, nullptr);
+  VkFence fence = reinterpret_cast<VkFence>(uintptr_t{0xbad});
+  own("vkCreateFence", VK_ERROR_OUT_OF_HOST_MEMORY, fence);
+  EXPECT_EQ(fence, VkFence{VK_NULL_HANDLE});
+  EXPECT_EQ(take_own_failure(VK_ERROR_DEVICE_LOST).text(), "VK_ERROR_DEVICE_LOST");
+  EXPECT_EQ(take_own_failure(VK_ERROR_OUT_OF_HOST_MEMORY).text(),
+            "vkCreateFence failed with VK_ERROR_OUT_OF_HOST_MEMORY");
+  EXPECT_EQ(take_own_failure().result, VK_SUCCESS);
+}
+
+// A driver whose waits fail.
+struct FenceTable {
+  VkResult wait = VK_ERROR_OUT_OF_HOST_MEMORY;
+  int polls = 0;  // until the fence is signalled
+  VkResult WaitForFences(VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) const {
+    return wait;
+  }
+  VkResult GetFenceStatus(VkDevice, VkFence) { return polls-- > 0 ? VK_NOT_READY : VK_SUCCESS; }
+};
+
+TEST(OwnCalls, a_wait_that_fails_goes_on_until_the_fence_is_signalled) {
+  FenceTable table{.polls = 3};
+  EXPECT_EQ(wait_for_own_fence(table, VkDevice{}, VkFence{}, UINT64_MAX), VK_SUCCESS);
+  EXPECT_EQ(table.polls, -1);
+  table.polls = 1'000'000;
+  EXPECT_EQ(wait_for_own_fence(table, VkDevice{}, VkFence{}, 5'000'000), VK_TIMEOUT);
+  table.wait = VK_ERROR_DEVICE_LOST;
+  EXPECT_EQ(wait_for_own_fence(table, VkDevice{}, VkFence{}, UINT64_MAX), VK_ERROR_DEVICE_LOST);
 }
 
 }  // namespace

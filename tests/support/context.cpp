@@ -18,6 +18,13 @@ void print_error(const Message& error) {
 
 ErrorReport error_report = &print_error;
 
+// After a failure the handle may be anything.
+template <typename Handle>
+void created(VkResult result, Handle& handle) {
+  if (result != VK_SUCCESS) handle = VK_NULL_HANDLE;
+  check(result);
+}
+
 std::vector<VkExtensionProperties> device_extensions(VkPhysicalDevice gpu) {
   uint32_t count = 0;
   check(vkEnumerateDeviceExtensionProperties(gpu, nullptr, &count, nullptr));
@@ -77,7 +84,8 @@ struct CoreFeatures {
 
 ErrorReport set_error_report(ErrorReport report) { return std::exchange(error_report, report); }
 
-Context::Context(const ContextOptions& options) {
+// Where a call fails, the destructor destroys what exists already.
+Context::Context(const ContextOptions& options) : Context(Empty{}) {
   create_instance(options);
   choose_gpu();
   create_device(options);
@@ -129,12 +137,12 @@ void Context::create_instance(const ContextOptions& options) {
   info.ppEnabledLayerNames = layers.data();
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  check(vkCreateInstance(&info, nullptr, &instance_));
+  created(vkCreateInstance(&info, nullptr, &instance_), instance_);
 
   messenger.pNext = nullptr;
   const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
       vkGetInstanceProcAddr(instance_, "vkCreateDebugUtilsMessengerEXT"));
-  check(create(instance_, &messenger, nullptr, &messenger_));
+  created(create(instance_, &messenger, nullptr, &messenger_), messenger_);
 }
 
 void Context::choose_gpu() {
@@ -179,7 +187,7 @@ void Context::create_device(const ContextOptions& options) {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  check(vkCreateDevice(gpu_, &info, nullptr, &device_));
+  created(vkCreateDevice(gpu_, &info, nullptr, &device_), device_);
 
   queues_.resize(queues);
   for (uint32_t i = 0; i < queues; ++i) vkGetDeviceQueue(device_, queue_family_, i, &queues_[i]);

@@ -103,6 +103,8 @@ class Context {
   std::vector<Message> messages() const;
 
  private:
+  struct Empty {};
+  explicit Context(Empty) {}
   VkCommandBuffer begin(VkCommandBufferLevel level, const VkCommandBufferBeginInfo& info);
   void create_instance(const ContextOptions& options);
   void choose_gpu();

@@ -37,8 +37,8 @@ void Reporter::report(const Submission& submission) {
   std::vector<bool> overlapped;
   uint64_t missing = submission.not_recorded;
   for (size_t i = 0; i < submission.executions.size(); ++i) {
-    overlapped.push_back(
-        report_execution(submission, i, live ? &*live : nullptr, packet ? &*packet : nullptr));
+    overlapped.push_back(report_execution(submission, i, live ? &*live : nullptr,
+                                          packet ? &*packet : nullptr, missing));
     missing += submission.executions[i].recording->commands_lost;
   }
   if (live) LiveTotals::instance().add(*live, live_places_);
@@ -51,13 +51,17 @@ void Reporter::report(const Submission& submission) {
 }
 
 bool Reporter::report_execution(const Submission& submission, size_t index, LiveSum* live,
-                                PacketBuilder* packet) {
+                                PacketBuilder* packet, uint64_t& missing) {
   const Execution& execution = submission.executions[index];
   Recording& recording = *execution.recording;
   Recording::Read read;
   std::optional<CommandBatches> batches;
   if (packet) batches.emplace(*packet, connection_, execution, layout_);
   CommandSlices slices(recording, layout_, [&](const CommandSlice& slice) {
+    if (slice.unread) {
+      missing += slice.count;
+      return;
+    }
     if (live) live->add_commands(execution, slice);
     if (!batches) return;
     const uint32_t pair = slice.run->timestamps;
@@ -72,11 +76,15 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
         if (packet) write_execution(*packet, execution, index, read);
       },
       [&](uint32_t first, std::span<const uint64_t> words) { slices.add_results(first, words); });
-  slices.add_rest(!complete);
+  slices.add_rest(!complete || recording.uncounted);
   if (batches) batches->flush();
   if (!complete) {
     connection_.message(store::Severity::Error,
                         "the driver did not return the values of a command buffer");
+  }
+  if (read.times_failure.result != VK_SUCCESS) {
+    connection_.message(store::Severity::Warning,
+                        "GPU times are missing: " + read.times_failure.text());
   }
   return read.overlapped;
 }
@@ -111,7 +119,7 @@ void Reporter::write_regions(PacketBuilder& packet, const Submission& submission
 void Reporter::lost(const Submission& submission, const std::string& why) {
   connection_.message(store::Severity::Error, why);
   submission.for_each_recording(
-      [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
+      [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
   if (!submission.captured) return;
   PacketBuilder packet(connection_, device_.id);
   write_frame(packet, submission.frame);

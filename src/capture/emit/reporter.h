@@ -40,7 +40,7 @@ class Reporter {
   // Reads one execution of a submission. Sends it if there is a receiver (`packet`), and adds it to
   // `live` if that is not null. Returns whether another execution of the recording overlapped it.
   bool report_execution(const Submission& submission, size_t index, LiveSum* live,
-                        PacketBuilder* packet);
+                        PacketBuilder* packet, uint64_t& missing);
   void write_execution(PacketBuilder& packet, const Execution& execution, size_t index,
                        const Recording::Read& read);
   void write_frame(PacketBuilder& packet, const Frames::Frame& frame);

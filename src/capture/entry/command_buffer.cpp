@@ -93,9 +93,13 @@ VKAPI_ATTR VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer b,
 VKAPI_ATTR VkResult VKAPI_CALL EndCommandBuffer(VkCommandBuffer b) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return VK_ERROR_UNKNOWN;
+  const ReasonCollector reasons(ReasonCollector::kCommands);
   with_state(b, [](CommandBuffer& one) { one.end(); });
   const VkResult result = state->table().EndCommandBuffer(b);
-  with_state(b, [](CommandBuffer& one) { one.after_end(); });
+  with_state(b, [&](CommandBuffer& one) {
+    one.after_end();
+    if (!reasons.text().empty()) one.note_uncounted(reasons.text());
+  });
   return result;
 }
 

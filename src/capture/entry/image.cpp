@@ -12,7 +12,11 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateImage(VkDevice handle, const VkImageCreateI
     const auto device = Device::find(handle);
     VkImageCreateInfo changed = *info;
     changed.usage = device->images()->usage(*info);
-    const VkResult result = device->table().CreateImage(handle, &changed, allocator, image);
+    VkResult result = device->table().CreateImage(handle, &changed, allocator, image);
+    if (result < 0 && changed.usage != info->usage) {
+      changed.usage = info->usage;
+      result = device->table().CreateImage(handle, info, allocator, image);
+    }
     if (result == VK_SUCCESS) vk::guarded_void([&] { device->images()->add(*image, changed); });
     return result;
   });

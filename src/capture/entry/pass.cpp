@@ -16,6 +16,15 @@ void around(VkCommandBuffer command_buffer, Before before, Call call, After afte
   vk::guarded_void([&] { after(*state); });
 }
 
+// The same for the begin of a pass, which the layer below may refuse to count by region.
+template <typename Before, typename Call>
+void begin(VkCommandBuffer command_buffer, Before before, Call call) noexcept {
+  const ReasonCollector reasons(ReasonCollector::kPass);
+  around(command_buffer, before, call, [&](CommandBuffer& state) {
+    if (!reasons.text().empty()) state.refuse_regions(reasons.text());
+  });
+}
+
 void nothing(CommandBuffer&) {}
 
 template <typename Info>
@@ -26,32 +35,30 @@ void ask_for_regions(const CommandBuffer& state, RegionBegin<Info>& begin) {
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
                                               VkSubpassContents contents) {
-  RegionBegin begin(*info);
-  around(
+  RegionBegin regions(*info);
+  begin(
       b,
       [&](CommandBuffer& state) {
         state.before_begin_pass(*info, contents);
-        ask_for_regions(state, begin);
+        ask_for_regions(state, regions);
       },
       [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
-        next.CmdBeginRenderPass(to, listed ? begin.info() : info, contents);
-      },
-      nothing);
+        next.CmdBeginRenderPass(to, listed ? regions.info() : info, contents);
+      });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass2(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
                                                const VkSubpassBeginInfo* subpass) {
-  RegionBegin begin(*info);
-  around(
+  RegionBegin regions(*info);
+  begin(
       b,
       [&](CommandBuffer& state) {
         state.before_begin_pass(*info, subpass->contents);
-        ask_for_regions(state, begin);
+        ask_for_regions(state, regions);
       },
       [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
-        next.CmdBeginRenderPass2(to, listed ? begin.info() : info, subpass);
-      },
-      nothing);
+        next.CmdBeginRenderPass2(to, listed ? regions.info() : info, subpass);
+      });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdNextSubpass(VkCommandBuffer b, VkSubpassContents contents) {
@@ -86,17 +93,16 @@ VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass2(VkCommandBuffer b, const VkSubpassE
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderingInfo* info) {
-  RegionBegin begin(*info);
-  around(
+  RegionBegin regions(*info);
+  begin(
       b,
       [&](CommandBuffer& state) {
         state.before_begin_rendering(*info);
-        ask_for_regions(state, begin);
+        ask_for_regions(state, regions);
       },
       [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
-        next.CmdBeginRendering(to, listed ? begin.info() : info);
-      },
-      nothing);
+        next.CmdBeginRendering(to, listed ? regions.info() : info);
+      });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {

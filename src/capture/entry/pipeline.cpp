@@ -7,6 +7,7 @@
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -95,12 +96,8 @@ class InstrumentedInfos {
   std::deque<vk::ChainCopy> chains_;
 };
 
-// A driver may reject a request because of the flag alone. Running out of memory is a different
-// error.
-bool worth_another_try(VkResult result) {
-  return result < 0 && result != VK_ERROR_OUT_OF_HOST_MEMORY &&
-         result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
-}
+// A driver may reject a request because of the flag alone.
+bool worth_another_try(VkResult result) { return result < 0 && result != VK_ERROR_DEVICE_LOST; }
 
 // Whether a shader is an identifier alone: it could not be counted.
 template <typename Info>
@@ -164,8 +161,7 @@ VkResult create_instrumented(VkDevice handle, uint32_t count, const Info* infos,
       for (uint32_t i = 0; i < count; ++i) {
         device->table().DestroyPipeline(handle, pipelines[i], allocator);
       }
-      instrumented.refuse(
-          fmt::format("the driver refused it (VkResult {})", static_cast<int>(result)));
+      instrumented.refuse(fmt::format("the driver refused it ({})", vk::result_name(result)));
       result = call(device->table(), infos, count, pipelines);
     }
     for (uint32_t i = 0; i < count; ++i) {

@@ -92,10 +92,19 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
           replaced.replace(std::span(infos, count), contents.buffers);
         }
       },
-      [&](VkResult failed) {
-        if (submission) result = failed;
+      [&](VkResult) {
+        // What the application submits runs as it is.
+        replaced = {};
+        if (!submission) return;
+        vk::guarded_void([&] {
+          submission->for_each_recording(
+              [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
+          device->connection().message(store::Severity::Error,
+                                       "a submission is not captured: out of memory");
+        });
+        submission.reset();
       });
-  if (result == VK_SUCCESS) {
+  {
     const ReasonCollector reasons(ReasonCollector::kRegions);
     result = call(device->table(), replaced.get(infos));
     vk::guarded_void([&] {

@@ -5,6 +5,7 @@
 
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -65,17 +66,14 @@ VkResult create(VkDevice handle, std::span<const VkShaderCreateInfoEXT> original
     result = call(infos.data());
     diagnostics = reasons.text();
   }
-  const bool out_of_memory =
-      result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  if (result < 0 && result != VK_ERROR_DEVICE_LOST && !out_of_memory && any) {
+  if (result < 0 && result != VK_ERROR_DEVICE_LOST && any) {
     for (size_t i = 0; i < infos.size(); ++i) {
       if (shaders[i] == VK_NULL_HANDLE) continue;
       device->table().DestroyShaderEXT(handle, shaders[i], allocator);
     }
     for (ShaderObject& object : objects) {
       if (!object.not_instrumented.empty()) continue;
-      object.not_instrumented =
-          fmt::format("the driver refused it (VkResult {})", static_cast<int>(result));
+      object.not_instrumented = fmt::format("the driver refused it ({})", vk::result_name(result));
     }
     result = call(originals.data());
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "vk/own_call.h"
+
 namespace tally::capture {
 namespace {
 
@@ -53,7 +55,8 @@ std::optional<HostMemory::Buffer> HostMemory::create(VkDeviceSize bytes) const {
                VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   Buffer buffer;
   buffer.size = bytes;
-  if (table_.CreateBuffer(device_, &info, nullptr, &buffer.handle) != VK_SUCCESS) {
+  if (vk::own("vkCreateBuffer", table_.CreateBuffer(device_, &info, nullptr, &buffer.handle),
+              buffer.handle) != VK_SUCCESS) {
     return std::nullopt;
   }
   if (allocate(buffer)) return buffer;
@@ -73,9 +76,12 @@ bool HostMemory::allocate(Buffer& buffer) const {
   const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size,
                                   *type};
   void* data = nullptr;
-  if (table_.AllocateMemory(device_, &info, nullptr, &buffer.memory) != VK_SUCCESS ||
-      table_.BindBufferMemory(device_, buffer.handle, buffer.memory, 0) != VK_SUCCESS ||
-      table_.MapMemory(device_, buffer.memory, 0, VK_WHOLE_SIZE, 0, &data) != VK_SUCCESS) {
+  if (vk::own("vkAllocateMemory", table_.AllocateMemory(device_, &info, nullptr, &buffer.memory),
+              buffer.memory) != VK_SUCCESS ||
+      vk::own("vkBindBufferMemory",
+              table_.BindBufferMemory(device_, buffer.handle, buffer.memory, 0)) != VK_SUCCESS ||
+      vk::own("vkMapMemory",
+              table_.MapMemory(device_, buffer.memory, 0, VK_WHOLE_SIZE, 0, &data)) != VK_SUCCESS) {
     return false;
   }
   buffer.data = static_cast<const std::byte*>(data);
@@ -105,7 +111,8 @@ std::optional<HostMemory::Image> HostMemory::create_image(VkFormat format, VkExt
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
   Image image;
-  if (table_.CreateImage(device_, &info, nullptr, &image.handle) != VK_SUCCESS) {
+  if (vk::own("vkCreateImage", table_.CreateImage(device_, &info, nullptr, &image.handle),
+              image.handle) != VK_SUCCESS) {
     return std::nullopt;
   }
   if (allocate(image)) return image;
@@ -120,8 +127,10 @@ bool HostMemory::allocate(Image& image) const {
   if (!type) return false;
   const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
                                   *type};
-  return table_.AllocateMemory(device_, &info, nullptr, &image.memory) == VK_SUCCESS &&
-         table_.BindImageMemory(device_, image.handle, image.memory, 0) == VK_SUCCESS;
+  return vk::own("vkAllocateMemory", table_.AllocateMemory(device_, &info, nullptr, &image.memory),
+                 image.memory) == VK_SUCCESS &&
+         vk::own("vkBindImageMemory",
+                 table_.BindImageMemory(device_, image.handle, image.memory, 0)) == VK_SUCCESS;
 }
 
 void HostMemory::destroy(const Image& image) const {

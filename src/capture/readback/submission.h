@@ -68,6 +68,7 @@ struct PendingSubmission {
   uint64_t commands = 0;  // of the submission
   std::optional<FrameEnd> frame_end;
   VkFence fence = VK_NULL_HANDLE;
+  std::vector<std::unique_ptr<Submission>> unfenced;  // earlier ones; they have completed with this
   // With these the application can learn that the submission has completed.
   VkFence application_fence = VK_NULL_HANDLE;
   std::vector<std::pair<VkSemaphore, uint64_t>> timeline_signals;

@@ -8,6 +8,7 @@
 #include "base/quiet_thread.h"
 #include "store/clock.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -36,25 +37,36 @@ VkFence SubmissionReader::borrow_fence() {
   }
   const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence = VK_NULL_HANDLE;
-  if (table_.CreateFence(device_, &info, nullptr, &fence) != VK_SUCCESS) return VK_NULL_HANDLE;
+  vk::own("vkCreateFence", table_.CreateFence(device_, &info, nullptr, &fence), fence);
   return fence;
 }
 
 void SubmissionReader::give_back(VkFence fence) {
-  table_.ResetFences(device_, 1, &fence);
+  if (table_.ResetFences(device_, 1, &fence) != VK_SUCCESS) {
+    table_.DestroyFence(device_, fence, nullptr);
+    return;
+  }
   const std::lock_guard lock(mutex_);
   free_fences_.push_back(fence);
 }
 
 bool SubmissionReader::submit_fence(PendingSubmission& item) {
   item.fence = borrow_fence();
-  return item.fence != VK_NULL_HANDLE &&
-         table_.QueueSubmit(queue_, 0, nullptr, item.fence) == VK_SUCCESS;
+  if (item.fence == VK_NULL_HANDLE) return false;
+  if (vk::own("vkQueueSubmit", table_.QueueSubmit(queue_, 0, nullptr, item.fence)) == VK_SUCCESS) {
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  free_fences_.push_back(item.fence);
+  return false;
 }
 
 void SubmissionReader::add(PendingSubmission item) {
   if (item.submission && !submit_fence(item)) {
-    reporter_.lost(*item.submission, "no fence is available: the values of a submission are lost");
+    reporter_.lost(*item.submission,
+                   "the values of a submission are lost: " + vk::take_own_failure().text());
+    const std::lock_guard lock(mutex_);
+    unfenced_.push_back(std::move(item.submission));
     return;
   }
   bool wake = false;
@@ -63,6 +75,7 @@ void SubmissionReader::add(PendingSubmission item) {
     reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
     if (stopping_) return;
     commands_ += item.commands;
+    if (item.submission) item.unfenced = std::exchange(unfenced_, {});
     items_.push_back(std::move(item));
     thread_.start([this] { run(); });
     wake = std::exchange(idle_, false) || urgent();
@@ -178,17 +191,17 @@ bool SubmissionReader::read_first(std::unique_lock<std::mutex>& lock,
 VkResult SubmissionReader::await(const PendingSubmission& item, std::chrono::nanoseconds patience) {
   if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
   if (given_up()) patience = std::chrono::nanoseconds(0);
-  return table_.WaitForFences(device_, 1, &item.fence, VK_TRUE,
-                              static_cast<uint64_t>(patience.count()));
+  return vk::wait_for_own_fence(table_, device_, item.fence,
+                                static_cast<uint64_t>(patience.count()));
 }
 
 void SubmissionReader::report(PendingSubmission& item, VkResult result) {
   if (item.submission && result == VK_SUCCESS) reporter_.report(*item.submission);
   if (item.submission && result != VK_SUCCESS) {
-    reporter_.lost(*item.submission, result == VK_TIMEOUT
-                                         ? "the application ended before the GPU had finished"
-                                         : fmt::format("the device was lost (VkResult {})",
-                                                       static_cast<int>(result)));
+    reporter_.lost(*item.submission,
+                   result == VK_TIMEOUT
+                       ? "the application ended before the GPU had finished"
+                       : fmt::format("the device was lost ({})", vk::result_name(result)));
   }
   if (item.frame_end) reporter_.report(*item.frame_end);
   if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) give_back(item.fence);

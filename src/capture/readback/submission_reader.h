@@ -69,6 +69,9 @@ class SubmissionReader {
   Reporter& reporter_;
   std::mutex mutex_;
   std::vector<VkFence> free_fences_;  // unsignaled
+  // Submitted, but without a fence: alive until a later submission has completed, since the GPU may
+  // still use what they recorded.
+  std::vector<std::unique_ptr<Submission>> unfenced_;
   std::condition_variable added_;
   std::condition_variable reported_;
   std::deque<PendingSubmission> items_;

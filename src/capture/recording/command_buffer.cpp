@@ -6,6 +6,7 @@
 
 #include "capture/recording/recording_context.h"
 #include "vk/handle_map.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 
@@ -51,7 +52,10 @@ void CommandBuffer::pool_was_reset() {
 // secondary always needs a copy: the primary that executes it may have one.
 bool CommandBuffer::begin_counting(const VkCommandBufferBeginInfo& info, bool once) {
   if (context_.copies() && can_measure_ && (!once || !primary_)) {
-    if (!copy_.begin(info)) return false;
+    if (!copy_.begin(info)) {
+      tell_uncounted();
+      return false;
+    }
     counting_ = copy_.handle();
   } else {
     copy_.release();
@@ -103,7 +107,27 @@ void CommandBuffer::end() {
 
 void CommandBuffer::after_end() {
   if (!copy_.recording()) return;
-  if (!copy_.end() || !context_.copies()) abandon_copy();
+  const bool ended = copy_.end();
+  if (!ended) tell_uncounted();
+  if (!ended || !context_.copies()) abandon_copy();
+}
+
+void CommandBuffer::tell_uncounted() {
+  context_.connection().message(
+      store::Severity::Warning,
+      "commands of a command buffer are not counted: " + vk::take_own_failure().text());
+}
+
+void CommandBuffer::note_uncounted(const std::string& why) {
+  context_.connection().message(store::Severity::Warning, why);
+  if (!recording_) return;
+  recording_->uncounted = true;
+  for (RecordedPass& pass : recording_->passes) pass.regions.reset();
+}
+
+void CommandBuffer::refuse_regions(const std::string& why) {
+  context_.connection().message(store::Severity::Warning, why);
+  if (recording_) passes_.refuse_regions(*recording_);
 }
 
 void CommandBuffer::before_unknown_action(const char* name) {

@@ -56,6 +56,9 @@ class CommandBuffer {
   void begin(const VkCommandBufferBeginInfo& info);
   void end();
   void after_end();
+  // The layer below did not count all commands of the recording, or none of the pass's regions.
+  void note_uncounted(const std::string& why);
+  void refuse_regions(const std::string& why);
   void reset();
   void reset(VkCommandBufferResetFlags flags);
   void pool_was_reset();
@@ -111,6 +114,7 @@ class CommandBuffer {
  private:
   bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);
   void abandon_copy();
+  void tell_uncounted();
   // A second primary may not execute the same secondary, unless that allows simultaneous use.
   bool may_be_executed_twice() const { return counting_ != handle_ || simultaneous_; }
   bool measurable() const { return can_measure_ && !passes_.between_suspended(); }

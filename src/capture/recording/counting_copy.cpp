@@ -1,6 +1,7 @@
 #include "capture/recording/counting_copy.h"
 
 #include "capture/recording/recording_context.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 
@@ -10,7 +11,10 @@ bool CountingCopy::allocate() {
                                          pool_, level_, 1};
   VkCommandBuffer buffer = VK_NULL_HANDLE;
   const DeviceTable& table = context_.table();
-  if (table.AllocateCommandBuffers(context_.handle(), &info, &buffer) != VK_SUCCESS) return false;
+  if (vk::own("vkAllocateCommandBuffers",
+              table.AllocateCommandBuffers(context_.handle(), &info, &buffer)) != VK_SUCCESS) {
+    return false;
+  }
   if (!context_.initialize(buffer)) {
     table.FreeCommandBuffers(context_.handle(), pool_, 1, &buffer);
     return false;
@@ -25,20 +29,25 @@ bool CountingCopy::begin(const VkCommandBufferBeginInfo& info) {
   // In the middle of a recording it cannot be begun. Its pool allows the reset: otherwise the
   // application would have reset the pool.
   if (state_ == State::Abandoned) reset(0);
-  if (context_.table().BeginCommandBuffer(handle_, &info) != VK_SUCCESS) return false;
+  if (vk::own("vkBeginCommandBuffer", context_.table().BeginCommandBuffer(handle_, &info)) !=
+      VK_SUCCESS) {
+    return false;
+  }
   state_ = State::Recording;
   return true;
 }
 
 bool CountingCopy::end() {
-  const bool ended = context_.table().EndCommandBuffer(handle_) == VK_SUCCESS;
+  const bool ended =
+      vk::own("vkEndCommandBuffer", context_.table().EndCommandBuffer(handle_)) == VK_SUCCESS;
   state_ = ended ? State::Complete : State::Abandoned;
   return ended;
 }
 
 void CountingCopy::reset(VkCommandBufferResetFlags flags) {
   if (handle_ == VK_NULL_HANDLE || state_ == State::Initial) return;
-  const VkResult result = context_.table().ResetCommandBuffer(handle_, flags);
+  const VkResult result =
+      vk::own("vkResetCommandBuffer", context_.table().ResetCommandBuffer(handle_, flags));
   state_ = result == VK_SUCCESS ? State::Initial : State::Abandoned;
 }
 

@@ -6,6 +6,7 @@
 
 #include "capture/recording/recording_context.h"
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -41,7 +42,12 @@ void PassRecorder::place(CommandRun& command) const {
 
 std::optional<TimestampPair> PassRecorder::begin_time(const PassTarget& to) {
   if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
-  return to.recording.timestamps.begin(to.commands);
+  const std::optional<TimestampPair> pair = to.recording.timestamps.begin(to.commands);
+  if (!pair) {
+    context_.connection().message(store::Severity::Warning,
+                                  "GPU times are missing: " + vk::take_own_failure().text());
+  }
+  return pair;
 }
 
 void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {

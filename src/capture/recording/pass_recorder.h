@@ -52,6 +52,9 @@ class PassRecorder {
   uint32_t subpass() const { return subpass_; }
   // The values by region to request for the open pass. Null if there are none.
   const RecordedRegions* regions(const Recording& recording) const;
+  void refuse_regions(Recording& recording) const {
+    if (pass_) recording.passes[*pass_].regions.reset();
+  }
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;

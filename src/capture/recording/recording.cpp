@@ -106,6 +106,12 @@ void Recording::submit_failed(uint32_t runs) {
   pending_ -= runs;
 }
 
+void Recording::execution_lost(uint32_t runs) {
+  const std::lock_guard lock(values_mutex_);
+  pending_ -= runs;
+  stale_ = uncaptured_ = true;
+}
+
 void Recording::executed_uncaptured() {
   const std::lock_guard lock(values_mutex_);
   stale_ = uncaptured_ = true;

@@ -25,6 +25,7 @@
 #include "capture/recording/shaders.h"
 #include "capture/recording/timestamps.h"
 #include "capture/tables.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 
@@ -103,6 +104,7 @@ class Recording {
   std::vector<RecordedPass> passes;
   std::vector<RecordedSecondary> secondaries;
   uint64_t commands_lost = 0;  // beyond kMaxCommands
+  bool uncounted = false;      // the layer below did not count all commands
   Timestamps timestamps;
   HostPieces host_pieces;
 
@@ -126,6 +128,8 @@ class Recording {
   // finished executions. The counts of an uncaptured execution belong to no submission.
   void before_submit(uint32_t runs);
   void submit_failed(uint32_t runs);
+  // The values of such a submission are not read.
+  void execution_lost(uint32_t runs);
   void executed_uncaptured();
   // Whether an execution may still run that belongs to no submission.
   bool may_run_uncaptured() const;
@@ -138,6 +142,7 @@ class Recording {
   struct Read {
     bool overlapped = false;
     std::vector<std::optional<stream::GpuTime>> times;
+    vk::OwnFailure times_failure;
   };
   // Returns false if the driver failed.
   template <typename Begin, typename Visit>
@@ -177,7 +182,7 @@ bool Recording::after_completion(uint32_t runs, size_t block_bytes, const Timest
   read.overlapped = overlapped_ || pending_ > 0;
   overlapped_ = pending_ > 0;
   stale_ = true;
-  if (pending_ == 0) read.times = timestamps.read(clock);
+  if (pending_ == 0) read.times = timestamps.read(clock, read.times_failure);
   begin(std::as_const(read));
   bool complete = true;
   std::vector<uint64_t> words;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "store/stream.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -40,7 +41,7 @@ std::optional<RecordedRegions> RegionCapture::prepare(const PassShape& shape, Ho
   regions.row_bytes = aligned(regions.columns * regions.region_bytes, setup_.row_alignment);
   const auto values = pieces.cut(regions.layer_bytes() * layers);
   if (!values) {
-    reason = "there is no memory for its values";
+    reason = "there is no memory for its values: " + vk::take_own_failure().text();
     return std::nullopt;
   }
   regions.values = *values;

@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vk/own_call.h"
+
 namespace tally::capture {
 namespace {
 
 constexpr const char* kRegionExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
+
+// Of an enumeration, which the driver may refuse for want of memory.
+constexpr int kAttempts = 3;
 
 struct Features {
   VkPhysicalDeviceBufferDeviceAddressFeatures address{
@@ -83,16 +88,17 @@ std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
                                                    VkPhysicalDevice device) {
   std::vector<VkExtensionProperties> extensions;
   VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {
+  for (int failures = 0; result != VK_SUCCESS && failures < kAttempts;) {
     uint32_t count = 0;
-    if (table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
-      return {};
+    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+    extensions.resize(count);
+    if (result == VK_SUCCESS) {
+      result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
     }
-    extensions.resize(count);
-    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
-    extensions.resize(count);
+    if (vk::own("vkEnumerateDeviceExtensionProperties", result) < 0) ++failures;
+    extensions.resize(result < 0 ? 0 : count);
   }
-  return result == VK_SUCCESS ? extensions : std::vector<VkExtensionProperties>{};
+  return extensions;
 }
 
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name) {

@@ -18,7 +18,7 @@ VkQueryPool TimestampPools::borrow() {
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = kQueries;
   VkQueryPool pool = VK_NULL_HANDLE;
-  if (table_.CreateQueryPool(device_, &info, nullptr, &pool) != VK_SUCCESS) return VK_NULL_HANDLE;
+  vk::own("vkCreateQueryPool", table_.CreateQueryPool(device_, &info, nullptr, &pool), pool);
   return pool;
 }
 
@@ -62,7 +62,8 @@ void Timestamps::write(VkCommandBuffer command_buffer, uint32_t query) const {
                                    query % TimestampPools::kQueries);
 }
 
-std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock) const {
+std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock,
+                                                             vk::OwnFailure& failure) const {
   struct Result {
     uint64_t ticks;
     uint64_t available;
@@ -76,10 +77,14 @@ std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock)
     if (offset == 0) {
       const uint32_t count = std::min(pairs_ * 2 - query, TimestampPools::kQueries);
       results.fill({});
-      pools_.table().GetQueryPoolResults(
+      const VkResult result = pools_.table().GetQueryPoolResults(
           pools_.device(), chunks_[query / TimestampPools::kQueries], 0, count,
           count * sizeof(Result), results.data(), sizeof(Result),
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+      if (result < 0) {
+        failure = {result, "vkGetQueryPoolResults"};
+        results.fill({});
+      }
     }
     const Result& begin = results[offset];
     const Result& end = results[offset + 1];

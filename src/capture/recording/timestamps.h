@@ -10,6 +10,7 @@
 
 #include "capture/tables.h"
 #include "store/stream.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 
@@ -59,7 +60,8 @@ class Timestamps {
     uint32_t valid_bits = 64;
   };
   // Returns the times by pair; nullopt for a pair that was not written.
-  std::vector<std::optional<stream::GpuTime>> read(const Clock& clock) const;
+  std::vector<std::optional<stream::GpuTime>> read(const Clock& clock,
+                                                   vk::OwnFailure& failure) const;
 
  private:
   void write(VkCommandBuffer command_buffer, uint32_t query) const;

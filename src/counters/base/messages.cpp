@@ -68,13 +68,15 @@ void Messages::internal_error(const char* id, VkObjectType type, uint64_t object
 }
 
 void Messages::notice(const char* id, VkObjectType type, uint64_t object, const std::string& text) {
+  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (noticed_.size() >= kMaxNotices || !noticed_.insert(text).second) return;
+    first = noticed_.size() < kMaxNotices && noticed_.insert(text).second;
   }
-  send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+  send(first ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
+             : VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT,
        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, id, type, object, text);
-  log(LogLevel::Warning, "{}", text);
+  if (first) log(LogLevel::Warning, "{}", text);
 }
 
 }  // namespace tally::counters

@@ -24,7 +24,8 @@ class Messages {
   void misuse(const char* vuid, VkObjectType type, uint64_t object, const std::string& text);
   // A defect of the layer or of the driver.
   void internal_error(const char* id, VkObjectType type, uint64_t object, const std::string& text);
-  // A limitation. Sent to the log too, and once per instance for the same text.
+  // A limitation. Sent to the log too. Once per instance for the same text: after that it is sent
+  // to messengers that subscribe to VERBOSE, and to no log.
   void notice(const char* id, VkObjectType type, uint64_t object, const std::string& text);
 
  private:

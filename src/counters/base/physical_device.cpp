@@ -8,21 +8,27 @@
 #include <tally/vulkan_newest.h>
 
 #include "vk/bind_point.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
+
+// Of an enumeration, which the driver may refuse for want of memory.
+constexpr int kAttempts = 3;
 
 std::vector<VkExtensionProperties> list_extensions(const InstanceTable& next,
                                                    VkPhysicalDevice handle) {
   std::vector<VkExtensionProperties> extensions;
   VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {
+  for (int failures = 0; result != VK_SUCCESS && failures < kAttempts;) {
     uint32_t count = 0;
-    if (next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, nullptr) != VK_SUCCESS)
-      return {};
+    result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, nullptr);
     extensions.resize(count);
-    result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data());
-    extensions.resize(count);
+    if (result == VK_SUCCESS) {
+      result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data());
+    }
+    if (vk::own("vkEnumerateDeviceExtensionProperties", result) < 0) ++failures;
+    extensions.resize(result < 0 ? 0 : count);
   }
   return extensions;
 }

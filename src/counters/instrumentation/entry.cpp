@@ -5,6 +5,7 @@
 
 #include "counters/layer/entry_points.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -161,6 +162,11 @@ VkResult get_values(VkDevice handle, VkShaderInstrumentationARM instrumentation,
   const bool verify = device.instance().options().verify_counts;
   const VkResult result = object->values({device.instance().metrics(), device.gpu().subgroup_size,
                                           count, blocks, verify ? &findings : nullptr});
+  if (result < 0) {
+    device.messages().notice("TALLY-unread-values", kObjectType, vk::handle_bits(instrumentation),
+                             "vkGetShaderInstrumentationValuesARM(): the values cannot be read: " +
+                                 vk::take_own_failure(result).text());
+  }
   for (const std::string& finding : findings) {
     device.messages().internal_error("TALLY-verify-counts", kObjectType,
                                      vk::handle_bits(instrumentation), finding);
@@ -185,8 +191,11 @@ void clear(VkDevice handle, VkShaderInstrumentationARM instrumentation) {
   if (!object) return;
   const VkResult result = object->clear();
   if (result != VK_SUCCESS) {
-    log(LogLevel::Error, "shader instrumentation values could not be cleared (error {})",
-        static_cast<int>(result));
+    device.messages().notice("TALLY-uncleared-values", kObjectType,
+                             vk::handle_bits(instrumentation),
+                             "vkClearShaderInstrumentationMetricsARM(): the values cannot be "
+                             "cleared: " +
+                                 vk::take_own_failure(result).text());
   }
 }
 

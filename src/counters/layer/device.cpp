@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "vk/bind_point.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -222,10 +223,12 @@ std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
   const std::optional<uint32_t> family = creation.compute_family();
   if (!family) return nullptr;
   auto clock = std::make_unique<DeviceClock>(memory, offsets);
-  if (clock->prepare(gpu_, *family, calibration(creation)) == VK_SUCCESS) return clock;
+  const VkResult result = clock->prepare(gpu_, *family, calibration(creation));
+  if (result == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
                     "vkCreateDevice(): the device clock could not be read: there are no "
-                    "timestamps");
+                    "timestamps: " +
+                        vk::take_own_failure(result).text());
   return nullptr;
 }
 

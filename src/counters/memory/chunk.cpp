@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "counters/memory/memory_type.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -75,7 +76,9 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size, uint32_t allowed_types) {
       .queueFamilyIndexCount = shared ? static_cast<uint32_t>(context_.queue_families.size()) : 0,
       .pQueueFamilyIndices = shared ? context_.queue_families.data() : nullptr,
   };
-  VkResult result = context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_);
+  VkResult result =
+      vk::own("vkCreateBuffer",
+              context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_), buffer_);
   if (result != VK_SUCCESS) return result;
   result = allocate(use, allowed_types);
   if (result != VK_SUCCESS) return result;
@@ -87,15 +90,18 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size, uint32_t allowed_types) {
                    : context_.next->GetBufferDeviceAddressEXT(context_.device, &address);
   }
   if (!is_mapped(use)) return VK_SUCCESS;
-  return context_.next->MapMemory(context_.device, memory_, 0, VK_WHOLE_SIZE, 0,
-                                  reinterpret_cast<void**>(&host_));
+  void* mapped = nullptr;
+  result = vk::own("vkMapMemory", context_.next->MapMemory(context_.device, memory_, 0,
+                                                           VK_WHOLE_SIZE, 0, &mapped));
+  if (result == VK_SUCCESS) host_ = static_cast<std::byte*>(mapped);
+  return result;
 }
 
 VkResult Chunk::allocate(Use use, uint32_t allowed_types) {
   VkMemoryRequirements requirements{};
   context_.next->GetBufferMemoryRequirements(context_.device, buffer_, &requirements);
   const auto type = memory_type(use, context_.memory, requirements.memoryTypeBits & allowed_types);
-  if (!type) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (!type) return vk::own("the choice of a memory type", VK_ERROR_OUT_OF_DEVICE_MEMORY);
   const VkMemoryPropertyFlags properties = context_.memory.memoryTypes[*type].propertyFlags;
   coherent_ = (properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
   cached_ = (properties & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
@@ -106,9 +112,12 @@ VkResult Chunk::allocate(Use use, uint32_t allowed_types) {
                                   .pNext = has_address(use) ? &flags : nullptr,
                                   .allocationSize = requirements.size,
                                   .memoryTypeIndex = *type};
-  const VkResult result = context_.next->AllocateMemory(context_.device, &info, nullptr, &memory_);
+  const VkResult result =
+      vk::own("vkAllocateMemory",
+              context_.next->AllocateMemory(context_.device, &info, nullptr, &memory_), memory_);
   if (result != VK_SUCCESS) return result;
-  return context_.next->BindBufferMemory(context_.device, buffer_, memory_, 0);
+  return vk::own("vkBindBufferMemory",
+                 context_.next->BindBufferMemory(context_.device, buffer_, memory_, 0));
 }
 
 Chunk::~Chunk() {

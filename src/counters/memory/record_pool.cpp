@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "counters/memory/block_mask.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -34,7 +35,8 @@ VkResult RecordPool::add_slab(uint32_t wanted_blocks) {
     const VkDeviceSize left =
         context_.limit > total_ ? (context_.limit - total_) / kBlockBytes * kBlockBytes : 0;
     bytes = std::min(bytes, left);
-    if (bytes < wanted_blocks * kBlockBytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (bytes < wanted_blocks * kBlockBytes)
+      return vk::own("an allocation beyond record_memory_limit", VK_ERROR_OUT_OF_DEVICE_MEMORY);
   }
   auto slab = std::make_unique<Slab>();
   VkResult result = VK_SUCCESS;

@@ -1,5 +1,7 @@
 #include "counters/memory/transfer.h"
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
@@ -22,26 +24,32 @@ Transfer::~Transfer() {
 VkResult Transfer::take_idle_job(Job& job) {
   if (!idle_.empty()) {
     job = idle_.back();
-    idle_.pop_back();
-    return context_.next->ResetFences(context_.device, 1, &job.fence);
+    const VkResult result =
+        vk::own("vkResetFences", context_.next->ResetFences(context_.device, 1, &job.fence));
+    if (result == VK_SUCCESS) idle_.pop_back();
+    return result;
   }
   if (pool_ == VK_NULL_HANDLE) {
     const VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                        .queueFamilyIndex = context_.transfer_family};
     const VkResult result =
-        context_.next->CreateCommandPool(context_.device, &info, nullptr, &pool_);
+        vk::own("vkCreateCommandPool",
+                context_.next->CreateCommandPool(context_.device, &info, nullptr, &pool_), pool_);
     if (result != VK_SUCCESS) return result;
   }
   const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = pool_,
                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                          .commandBufferCount = 1};
-  VkResult result = context_.next->AllocateCommandBuffers(context_.device, &info, &job.commands);
+  VkResult result = vk::own("vkAllocateCommandBuffers", context_.next->AllocateCommandBuffers(
+                                                            context_.device, &info, &job.commands));
   if (result != VK_SUCCESS) return result;
   if (context_.set_loader_data) context_.set_loader_data(context_.device, job.commands);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result = context_.next->CreateFence(context_.device, &fence, nullptr, &job.fence);
+  result =
+      vk::own("vkCreateFence",
+              context_.next->CreateFence(context_.device, &fence, nullptr, &job.fence), job.fence);
   if (result != VK_SUCCESS)
     context_.next->FreeCommandBuffers(context_.device, pool_, 1, &job.commands);
   return result;
@@ -50,14 +58,15 @@ VkResult Transfer::take_idle_job(Job& job) {
 VkResult Transfer::record_job(const Job& job, const std::function<void(VkCommandBuffer)>& record) {
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-  const VkResult result = context_.next->BeginCommandBuffer(job.commands, &begin);
+  const VkResult result =
+      vk::own("vkBeginCommandBuffer", context_.next->BeginCommandBuffer(job.commands, &begin));
   if (result != VK_SUCCESS) return result;
   barrier(*context_.next, job.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           VK_PIPELINE_STAGE_TRANSFER_BIT);
   record(job.commands);
   barrier(*context_.next, job.commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
           VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT);
-  return context_.next->EndCommandBuffer(job.commands);
+  return vk::own("vkEndCommandBuffer", context_.next->EndCommandBuffer(job.commands));
 }
 
 VkResult Transfer::submit(const std::function<void(VkCommandBuffer)>& record, Job& job) {
@@ -70,7 +79,8 @@ VkResult Transfer::submit(const std::function<void(VkCommandBuffer)>& record, Jo
                             .commandBufferCount = 1,
                             .pCommandBuffers = &job.commands};
     const std::lock_guard queue_lock(*context_.transfer_queue_mutex);
-    result = context_.next->QueueSubmit(context_.transfer_queue, 1, &info, job.fence);
+    result = vk::own("vkQueueSubmit",
+                     context_.next->QueueSubmit(context_.transfer_queue, 1, &info, job.fence));
   }
   if (result != VK_SUCCESS) idle_.push_back(job);
   return result;
@@ -82,7 +92,7 @@ bool Transfer::done(const Job& job) const {
 
 VkResult Transfer::finish(const Job& job) {
   const VkResult result =
-      context_.next->WaitForFences(context_.device, 1, &job.fence, VK_TRUE, UINT64_MAX);
+      vk::wait_for_own_fence(*context_.next, context_.device, job.fence, UINT64_MAX);
   const std::lock_guard lock(mutex_);
   idle_.push_back(job);
   return result;

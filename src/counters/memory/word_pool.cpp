@@ -1,5 +1,7 @@
 #include "counters/memory/word_pool.h"
 
+#include "vk/own_call.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -40,10 +42,9 @@ VkDescriptorSetLayout WordPool::layout_locked() {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
       .bindingCount = 1,
       .pBindings = &binding};
-  if (context_.next->CreateDescriptorSetLayout(context_.device, &info, nullptr, &set_layout_) !=
-      VK_SUCCESS) {
-    set_layout_ = VK_NULL_HANDLE;
-  }
+  vk::own("vkCreateDescriptorSetLayout",
+          context_.next->CreateDescriptorSetLayout(context_.device, &info, nullptr, &set_layout_),
+          set_layout_);
   return set_layout_;
 }
 
@@ -57,29 +58,32 @@ VkDescriptorSetLayout WordPool::empty_layout() {
   if (empty_layout_ != VK_NULL_HANDLE) return empty_layout_;
   const VkDescriptorSetLayoutCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  if (context_.next->CreateDescriptorSetLayout(context_.device, &info, nullptr, &empty_layout_) !=
-      VK_SUCCESS) {
-    empty_layout_ = VK_NULL_HANDLE;
-  }
+  vk::own("vkCreateDescriptorSetLayout",
+          context_.next->CreateDescriptorSetLayout(context_.device, &info, nullptr, &empty_layout_),
+          empty_layout_);
   return empty_layout_;
 }
 
 VkResult WordPool::make_set(Slab& slab) {
+  const VkDescriptorSetLayout layout = layout_locked();
+  if (layout == VK_NULL_HANDLE) return VK_ERROR_OUT_OF_HOST_MEMORY;
   const DeviceTable& next = *context_.next;
   const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1};
   const VkDescriptorPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                         .maxSets = 1,
                                         .poolSizeCount = 1,
                                         .pPoolSizes = &size};
-  VkResult result = next.CreateDescriptorPool(context_.device, &pool, nullptr, &slab.pool);
+  VkResult result =
+      vk::own("vkCreateDescriptorPool",
+              next.CreateDescriptorPool(context_.device, &pool, nullptr, &slab.pool), slab.pool);
   if (result != VK_SUCCESS) return result;
-  const VkDescriptorSetLayout layout = layout_locked();
   const VkDescriptorSetAllocateInfo allocate{
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
       .descriptorPool = slab.pool,
       .descriptorSetCount = 1,
       .pSetLayouts = &layout};
-  result = next.AllocateDescriptorSets(context_.device, &allocate, &slab.set);
+  result = vk::own("vkAllocateDescriptorSets",
+                   next.AllocateDescriptorSets(context_.device, &allocate, &slab.set));
   if (result != VK_SUCCESS) {
     next.DestroyDescriptorPool(context_.device, slab.pool, nullptr);
     return result;

@@ -1,5 +1,6 @@
 #include "counters/objects/pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "vk/boundary.h"
@@ -22,6 +23,11 @@ void Pipeline::make(Variant which) const {
     if (shaders) self.take_from_shaders(which);
   });
   known.store(true, std::memory_order_release);
+}
+
+Variant Pipeline::standing_in() const {
+  const auto found = std::ranges::find(variants, handle);
+  return found == variants.end() ? Variant::Plain : static_cast<Variant>(found - variants.begin());
 }
 
 void Pipeline::take_from_shaders(Variant which) {

@@ -70,6 +70,8 @@ struct Pipeline {
   // Makes the variant on a thread of the layer. Does nothing where another thread makes it. After a
   // failure the recording that wants it tries again, and reports the reason.
   void make_ahead(Variant which, VkPipelineCache cache);
+  // The variant that has the application's handle.
+  Variant standing_in() const;
   // Call while the pipeline is created, for what was made or tried then.
   void set_known(Variant which) {
     known_[static_cast<size_t>(which)].store(true, std::memory_order_release);

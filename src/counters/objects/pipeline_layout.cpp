@@ -69,7 +69,8 @@ VkResult PipelineLayout::create_extended(const VkPipelineLayoutCreateInfo& info,
   changed.pSetLayouts = extended.sets.data();
   changed.pushConstantRangeCount = static_cast<uint32_t>(extended.ranges.size());
   changed.pPushConstantRanges = extended.ranges.data();
-  return next_->CreatePipelineLayout(device_, &changed, allocator, handle);
+  return vk::own("vkCreatePipelineLayout",
+                 next_->CreatePipelineLayout(device_, &changed, allocator, handle), *handle);
 }
 
 VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPool& words,
@@ -80,14 +81,14 @@ VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPo
   const std::optional<Extended> extended = extend(words, {info.pSetLayouts, info.setLayoutCount});
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
   if (extended) result = create_own(device, next, info, *extended);
-  if (result == VK_SUCCESS) {
-    result = create_extended(info, *extended, handle, allocator);
-  } else {
-    // Without the extension the application still gets its own layout.
-    path_ = AddressPath::None;
-    result = next.CreatePipelineLayout(device, &info, allocator, handle);
-  }
-  return result;
+  if (result == VK_SUCCESS) result = create_extended(info, *extended, handle, allocator);
+  if (result == VK_SUCCESS) return result;
+  // Without the extension the application still gets its own layout.
+  path_ = AddressPath::None;
+  failure_ = vk::take_own_failure();
+  if (own_ != VK_NULL_HANDLE) next.DestroyPipelineLayout(device, own_, nullptr);
+  own_ = VK_NULL_HANDLE;
+  return next.CreatePipelineLayout(device, &info, allocator, handle);
 }
 
 VkResult PipelineLayout::create_own(VkDevice device, const DeviceTable& next,

@@ -28,6 +28,7 @@
 #include "counters/memory/word_pool.h"
 #include "counters/objects/set_layout.h"
 #include "counters/shader/stage_variants.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -98,6 +99,8 @@ class PipelineLayout {
                                  std::span<const VkDescriptorSetLayout> sets) const;
 
   AddressPath path() const { return path_; }
+  // Why the path is None although there is room: create() failed to extend the layout.
+  const vk::OwnFailure& failure() const { return failure_; }
   // Whether it stands for descriptor heaps.
   bool has_heaps() const { return heaps_; }
   VkPipelineLayout handle() const { return own_; }
@@ -148,6 +151,7 @@ class PipelineLayout {
   std::vector<VkPushConstantRange> application_ranges_;
   uint32_t application_end_ = 0;
   AddressPath path_ = AddressPath::None;
+  vk::OwnFailure failure_;
   VkShaderStageFlags slot_stages_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   const DeviceTable* next_ = nullptr;

@@ -12,6 +12,7 @@
 #include "counters/objects/pipeline_flags.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -121,7 +122,9 @@ class VariantBuilder {
   // `handle` stays null on failure.
   VkResult compile(VkPipelineCache cache, VkPipeline& handle,
                    std::shared_ptr<const Program>& finished) {
-    const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
+    const VkResult result = stages_.lacks_module()
+                                ? VK_ERROR_OUT_OF_HOST_MEMORY
+                                : create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
     if (result == VK_SUCCESS) {
       finished = program_;
     } else {
@@ -244,11 +247,14 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next
+  const char* consequence =
+      variant == Variant::Plain
+          ? "runs instrumented where it is not counted, since it could not be "
+            "created without"
+          : "runs uninstrumented: the driver rejected its instrumented variant";
   state.device.messages.notice(
       kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
-      fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
-                  "with error {}",
-                  static_cast<int>(result)));
+      fmt::format("a pipeline {}: {}", consequence, vk::take_own_failure().text()));
   return VK_SUCCESS;
 }
 
@@ -314,14 +320,16 @@ const VkPipelineLibraryCreateInfoKHR* libraries_of(const void* chain) {
 VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
                           const VkGraphicsPipelineCreateInfo* infos,
                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return state.device.next.CreateGraphicsPipelines(state.device.handle, cache, count, infos,
-                                                   allocator, pipelines);
+  return vk::own("vkCreateGraphicsPipelines",
+                 state.device.next.CreateGraphicsPipelines(state.device.handle, cache, count, infos,
+                                                           allocator, pipelines));
 }
 VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
                           const VkComputePipelineCreateInfo* infos,
                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return state.device.next.CreateComputePipelines(state.device.handle, cache, count, infos,
-                                                  allocator, pipelines);
+  return vk::own("vkCreateComputePipelines",
+                 state.device.next.CreateComputePipelines(state.device.handle, cache, count, infos,
+                                                          allocator, pipelines));
 }
 
 template <typename Info>
@@ -350,9 +358,12 @@ bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
   const char* reason = reason_against_counting(state, info, pipeline.layout.get());
   if (!reason) return true;
   if (*reason == '\0') return false;
-  state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
-                               vk::handle_bits(pipeline.handle),
-                               fmt::format("a pipeline runs uninstrumented: {}", reason));
+  const bool failed = pipeline.layout && pipeline.layout->failure().result != VK_SUCCESS;
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+      fmt::format("a pipeline runs uninstrumented: {}",
+                  failed ? "its layout could not be extended: " + pipeline.layout->failure().text()
+                         : reason));
   return false;
 }
 

@@ -12,6 +12,7 @@
 #include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -278,8 +279,8 @@ class Batch {
     state_.device.messages.notice(
         kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
         fmt::format("ray-tracing pipelines run uninstrumented: the driver rejected their "
-                    "instrumented shaders with VkResult {}",
-                    static_cast<int>(refusal_)));
+                    "instrumented shaders: {}",
+                    vk::OwnFailure{refusal_, "vkCreateRayTracingPipelinesKHR"}.text()));
   }
 
   void adopt() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
@@ -14,6 +15,7 @@
 #include "counters/objects/stage_code.h"
 #include "counters/shader/specialization.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -104,6 +106,15 @@ class PlainShaders {
   }
 
   std::span<const VkShaderCreateInfoEXT> infos() const { return infos_; }
+  // The application's, without the flag alone.
+  std::span<const VkShaderCreateInfoEXT> unextended(
+      std::span<const VkShaderCreateInfoEXT> originals) {
+    infos_.assign(originals.begin(), originals.end());
+    for (VkShaderCreateInfoEXT& info : infos_) {
+      info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
+    }
+    return infos_;
+  }
 
   // Null for a binary of unknown origin.
   const std::shared_ptr<const ShaderOrigin>& origin(size_t i) const { return layouts_[i].origin; }
@@ -173,9 +184,25 @@ VkResult create_shader_objects(ObjectState& state, WordPool& words,
                                std::span<const VkShaderCreateInfoEXT> infos,
                                const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
   PlainShaders plain(state, words, infos);
-  const VkResult result =
-      state.device.next.CreateShadersEXT(state.device.handle, static_cast<uint32_t>(infos.size()),
-                                         plain.infos().data(), allocator, shaders);
+  const auto create = [&](std::span<const VkShaderCreateInfoEXT> used) {
+    return state.device.next.CreateShadersEXT(
+        state.device.handle, static_cast<uint32_t>(used.size()), used.data(), allocator, shaders);
+  };
+  VkResult result = create(plain.infos());
+  if (result < 0) {
+    // With the layer's push constants and sets, they may be more than the driver has room for.
+    for (size_t i = 0; i < infos.size(); ++i) {
+      if (shaders[i] == VK_NULL_HANDLE) continue;
+      state.device.next.DestroyShaderEXT(state.device.handle, shaders[i], allocator);
+    }
+    const VkResult refusal = std::exchange(result, create(plain.unextended(infos)));
+    if (result < 0) return result;
+    state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE,
+                                 state.device.handle_bits(),
+                                 "shader objects run uninstrumented: " +
+                                     vk::OwnFailure{refusal, "vkCreateShadersEXT"}.text());
+    return result;
+  }
   // After an error or VK_INCOMPATIBLE_SHADER_BINARY_EXT, handles that are not null are valid.
   vk::guarded_void(
       [&] {

@@ -14,6 +14,7 @@
 #include "counters/objects/stage_code.h"
 #include "counters/shader/specialization.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -62,9 +63,10 @@ class ShaderGroup {
         infos.back().pSpecializationInfo = &specializations.back();
     }
     std::vector<VkShaderEXT> handles(members_.size());
-    const VkResult result = state_.device.next.CreateShadersEXT(
-        state_.device.handle, static_cast<uint32_t>(infos.size()), infos.data(), nullptr,
-        handles.data());
+    const VkResult result =
+        vk::own("vkCreateShadersEXT", state_.device.next.CreateShadersEXT(
+                                          state_.device.handle, static_cast<uint32_t>(infos.size()),
+                                          infos.data(), nullptr, handles.data()));
     for (size_t i = 0; i < members_.size(); ++i) {
       ShaderObject& shader = *members_[i].shader;
       if (result != VK_SUCCESS) {
@@ -72,9 +74,8 @@ class ShaderGroup {
           state_.device.next.DestroyShaderEXT(state_.device.handle, handles[i], nullptr);
         }
         if (counted[i].code) {
-          refuse(members_[i],
-                 fmt::format("the driver rejected its instrumented variant with error {}",
-                             static_cast<int>(result)));
+          refuse(members_[i], "the driver rejected its instrumented variant: " +
+                                  vk::OwnFailure{result, "vkCreateShadersEXT"}.text());
         }
         continue;
       }

@@ -1,5 +1,7 @@
 #include "counters/objects/submission.h"
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
@@ -20,7 +22,8 @@ VkFence FencePool::take() {
     return fence;
   }
   const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  return next_.CreateFence(device_, &info, nullptr, &fence) == VK_SUCCESS ? fence : VK_NULL_HANDLE;
+  vk::own("vkCreateFence", next_.CreateFence(device_, &info, nullptr, &fence), fence);
+  return fence;
 }
 
 void FencePool::give_back(VkFence fence) {
@@ -36,7 +39,7 @@ bool Submission::finished(uint64_t timeout) {
   const std::lock_guard lock(mutex_);
   if (fence_ == VK_NULL_HANDLE) return true;
   // Every result but a timeout is final, VK_ERROR_DEVICE_LOST included.
-  if (pool_.next_.WaitForFences(pool_.device_, 1, &fence_, VK_TRUE, timeout) == VK_TIMEOUT)
+  if (vk::wait_for_own_fence(pool_.next_, pool_.device_, fence_, timeout) == VK_TIMEOUT)
     return false;
   pool_.give_back(fence_);
   fence_ = VK_NULL_HANDLE;

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/quiet_thread.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -77,16 +78,19 @@ VkResult ClockReader::initialize(uint32_t family) {
   if (!memory_) return result;
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .queueFamilyIndex = family};
-  result = next.CreateCommandPool(context_.device, &pool, nullptr, &pool_);
+  result = vk::own("vkCreateCommandPool",
+                   next.CreateCommandPool(context_.device, &pool, nullptr, &pool_), pool_);
   if (result != VK_SUCCESS) return result;
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result = next.CreateFence(context_.device, &fence, nullptr, &fence_);
+  result =
+      vk::own("vkCreateFence", next.CreateFence(context_.device, &fence, nullptr, &fence_), fence_);
   if (result != VK_SUCCESS) return result;
   const VkCommandBufferAllocateInfo buffers{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                             .commandPool = pool_,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                             .commandBufferCount = 1};
-  result = next.AllocateCommandBuffers(context_.device, &buffers, &commands_);
+  result = vk::own("vkAllocateCommandBuffers",
+                   next.AllocateCommandBuffers(context_.device, &buffers, &commands_));
   if (result != VK_SUCCESS) return result;
   next.GetDeviceQueue(context_.device, family, 0, &queue_);
   if (context_.set_loader_data) {
@@ -103,7 +107,8 @@ VkResult ClockReader::record() {
   std::memcpy(memory_->host() + kParameters, &parameters, sizeof parameters);
   memory_->flush(0, kBytes);
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  const VkResult result = next.BeginCommandBuffer(commands_, &begin);
+  const VkResult result =
+      vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands_, &begin));
   if (result != VK_SUCCESS) return result;
   program_.write({commands_}, memory_->address() + kParameters);
   const VkMemoryBarrier to_host{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -111,7 +116,7 @@ VkResult ClockReader::record() {
                                 .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
   next.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0, nullptr);
-  return next.EndCommandBuffer(commands_);
+  return vk::own("vkEndCommandBuffer", next.EndCommandBuffer(commands_));
 }
 
 VkResult ClockReader::read_once(Reading& reading) {
@@ -120,15 +125,15 @@ VkResult ClockReader::read_once(Reading& reading) {
                             .commandBufferCount = 1,
                             .pCommandBuffers = &commands_};
   const Clock::time_point before = Clock::now();
-  VkResult result = next.QueueSubmit(queue_, 1, &submit, fence_);
+  VkResult result = vk::own("vkQueueSubmit", next.QueueSubmit(queue_, 1, &submit, fence_));
   if (result != VK_SUCCESS) return result;
-  result = next.WaitForFences(context_.device, 1, &fence_, VK_TRUE, UINT64_MAX);
+  result = vk::wait_for_own_fence(next, context_.device, fence_, UINT64_MAX);
   reading.error = Clock::now() - before;
   reading.middle = before + reading.error / 2;
   if (result != VK_SUCCESS) return result;
   memory_->invalidate(0, kBytes);
   std::memcpy(&reading.ticks, memory_->host() + probe::kQuerySlotHeader, sizeof reading.ticks);
-  return next.ResetFences(context_.device, 1, &fence_);
+  return vk::own("vkResetFences", next.ResetFences(context_.device, 1, &fence_));
 }
 
 VkResult ClockReader::read(Reading& best) {

@@ -5,6 +5,7 @@
 
 #include "counters/base/device_context.h"
 #include "counters/queries/recorder.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -55,23 +56,26 @@ VkResult DriverQueries::record(VkCommandBuffer& commands, Record&& record) {
   if (pool_ == VK_NULL_HANDLE) {
     const VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = events_[0].pool->driver()->family()};
-    result = next.CreateCommandPool(device_.handle, &info, nullptr, &pool_);
+    result = vk::own("vkCreateCommandPool",
+                     next.CreateCommandPool(device_.handle, &info, nullptr, &pool_), pool_);
   }
   if (result != VK_SUCCESS) return result;
   const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = pool_,
                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                          .commandBufferCount = 1};
-  result = next.AllocateCommandBuffers(device_.handle, &info, &commands);
+  result = vk::own("vkAllocateCommandBuffers",
+                   next.AllocateCommandBuffers(device_.handle, &info, &commands));
   if (result != VK_SUCCESS) return result;
   if (const auto set_loader_data = device_.set_loader_data) {
     set_loader_data(device_.handle, commands);
   }
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
-  result = next.BeginCommandBuffer(commands, &begin);
+  result = vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands, &begin));
   if (result == VK_SUCCESS) result = record();
-  return result == VK_SUCCESS ? next.EndCommandBuffer(commands) : result;
+  return result == VK_SUCCESS ? vk::own("vkEndCommandBuffer", next.EndCommandBuffer(commands))
+                              : result;
 }
 
 VkResult DriverQueries::record_others(QueryRecorder& queries) {

@@ -5,6 +5,7 @@
 #include "counters/layer/entry_points.h"
 #include "counters/queries/copyable_buffer.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -96,7 +97,12 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   if (pool && split && !split->drivers.empty()) {
     result = add_driver_pool(device, *pool, std::move(*split));
   }
-  if (result != VK_SUCCESS) return result;
+  if (result != VK_SUCCESS) {
+    device.messages().notice(
+        "TALLY-no-query-pool", VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
+        "vkCreateQueryPool(): the pool cannot be emulated: " + vk::take_own_failure(result).text());
+    return result;
+  }
   const VkQueryPoolCreateInfo native = handle_info();
   result = next.CreateQueryPool(device.handle(), &native, allocator, handle);
   if (result != VK_SUCCESS) return result;

@@ -1,5 +1,7 @@
 #include "counters/queries/occlusion_pool.h"
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 
 OcclusionPool::~OcclusionPool() {
@@ -18,7 +20,8 @@ VkResult OcclusionPool::acquire(VkQueryPool& pool) {
   const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                    .queryType = VK_QUERY_TYPE_OCCLUSION,
                                    .queryCount = kQueries};
-  const VkResult result = next_.CreateQueryPool(device_, &info, nullptr, &pool);
+  const VkResult result =
+      vk::own("vkCreateQueryPool", next_.CreateQueryPool(device_, &info, nullptr, &pool), pool);
   if (result != VK_SUCCESS) return result;
   next_.ResetQueryPool(device_, pool, 0, kQueries);
   all_.push_back(pool);

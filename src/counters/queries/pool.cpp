@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "counters/queries/indirect_counts.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -41,7 +42,7 @@ class Waiting {
       return VK_TIMEOUT;
     }
     constexpr auto kLimit = std::chrono::nanoseconds(kLongestSleep).count();
-    return context_.next->WaitForFences(context_.device, 1, &never_, VK_TRUE, kLimit);
+    return vk::wait_for_own_fence(*context_.next, context_.device, never_, kLimit);
   }
 
  private:
@@ -49,7 +50,9 @@ class Waiting {
   bool has_fence() {
     const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     return never_ != VK_NULL_HANDLE ||
-           context_.next->CreateFence(context_.device, &info, nullptr, &never_) == VK_SUCCESS;
+           vk::own("vkCreateFence",
+                   context_.next->CreateFence(context_.device, &info, nullptr, &never_),
+                   never_) == VK_SUCCESS;
   }
 
   const MemoryContext& context_;
@@ -158,7 +161,8 @@ VkResult QueryPool::make_times(VkQueryPool& pool) const {
                                    .flags = kind_.flags,
                                    .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                    .queryCount = count_};
-  return context_.next->CreateQueryPool(context_.device, &info, nullptr, &pool);
+  return vk::own("vkCreateQueryPool",
+                 context_.next->CreateQueryPool(context_.device, &info, nullptr, &pool), pool);
 }
 
 VkDeviceAddress QueryPool::slot(uint32_t query) const {

@@ -97,7 +97,9 @@ VkResult QueryRecorder::write_timestamp(const std::shared_ptr<QueryPool>& pool, 
   keep(pool);
   if (!in_pass_ && !inherited_.conditional()) {
     const Condition::Interruption unconditioned(condition_, context_.next, context_.commands);
-    return times_.record({{pool.get(), query}, 1});
+    const VkResult result = times_.record({{pool.get(), query}, 1});
+    if (result != VK_SUCCESS) finish_failed(*pool, query, 1);
+    return result;
   }
   work_.timestamps.push_back({{pool.get(), query}, views()});
   return VK_SUCCESS;
@@ -256,9 +258,16 @@ VkResult QueryRecorder::resolve() {
   if (result == VK_SUCCESS && !work_.spans.empty()) {
     result = batches_.write_spans(work_.spans, spans);
   }
-  if (result == VK_SUCCESS) record_resolve(batch.address, header, spans);
-  for (const QueryTimestamp& timestamp : work_.timestamps) {
-    if (result == VK_SUCCESS) result = times_.record(timestamp);
+  if (result == VK_SUCCESS) {
+    record_resolve(batch.address, header, spans);
+  } else {
+    for (const FinishedQuery& one : work_.finished) {
+      finish_failed(*one.target.pool, one.target.query, one.views);
+    }
+  }
+  for (const QueryTimestamp& one : work_.timestamps) {
+    if (result == VK_SUCCESS) result = times_.record(one);
+    if (result != VK_SUCCESS) finish_failed(*one.target.pool, one.target.query, one.views);
   }
   work_.clear();
   work_.take(kept);
@@ -299,6 +308,20 @@ void QueryRecorder::record_resolve(VkDeviceAddress batch, const probe::QueryBatc
     programs.finish(commands, batch, header.finishes);
   }
   context_.barrier(QueryContext::kAnything,
+                   {VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                    kAnyAccess | VK_ACCESS_HOST_READ_BIT});
+}
+
+// A query whose results cannot be computed becomes available without them, so that nobody waits for
+// it for ever.
+void QueryRecorder::finish_failed(const QueryPool& pool, uint32_t query, uint32_t views) const {
+  context_.barrier(QueryContext::kAnything, QueryContext::kTransfer);
+  for (const uint32_t last = std::min(query + views, pool.count()); query < last; ++query) {
+    const probe::QuerySlot slot{pool.all_passes(), 1, 0, 0, 0};
+    context_.next.CmdUpdateBuffer(context_.commands, pool.buffer(), pool.slot_offset(query),
+                                  sizeof slot, &slot);
+  }
+  context_.barrier(QueryContext::kTransfer,
                    {VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
                     kAnyAccess | VK_ACCESS_HOST_READ_BIT});
 }

@@ -164,6 +164,7 @@ class QueryRecorder {
   void record_resolve(VkDeviceAddress batch, const probe::QueryBatch& header,
                       VkDeviceAddress spans) const;
   void finish_without_rows(const FinishedQuery& finished) const;
+  void finish_failed(const QueryPool& pool, uint32_t query, uint32_t views) const;
 
   QueryContext context_;
   QueryMemory memory_;

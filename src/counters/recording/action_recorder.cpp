@@ -237,11 +237,8 @@ void ActionRecorder::note_move(Bound& bound) {
 
 // Without memory the command is executed, but not counted.
 void ActionRecorder::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
-  if (state_.bound.can_bind(point)) {
-    state_.bound.bind_variant(point, bound, Variant::Plain);
-  } else {
-    pointers_.write_null(point, bound);
-  }
+  if (state_.bound.can_bind(point)) state_.bound.bind_variant(point, bound, Variant::Plain);
+  write_null(point, bound);
 }
 
 // Leaves the application its descriptors: the command is executed, but not counted. Traces are not
@@ -307,7 +304,10 @@ void ActionRecorder::prepare_uncounted(VkPipelineBindPoint point) {
   state_.bound.bind_plain();
   const auto prepare = [&] {
     write_null(kRayTracing, *state_.bound.at(kRayTracing));
-    if (Bound* bound = state_.bound.at(point)) restore_constants(*bound);
+    Bound* bound = state_.bound.at(point);
+    if (!bound) return;
+    if (point != kRayTracing) write_null(point, *bound);
+    restore_constants(*bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
 }

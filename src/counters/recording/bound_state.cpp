@@ -86,10 +86,21 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
 
 void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant) {
   if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) invalidate_pointer();
+  if (variant == Variant::Plain) variant = plain_variant(bound);
   bound.variant = variant;
   bound.run = {};
   bound.query_run = {};
   bind_handles(point, bound, variant);
+}
+
+// Without a plain pipeline the counting one runs, with a null record pointer.
+Variant BoundState::plain_variant(Bound& bound) {
+  if (bound.shaders || !objects_.has_stand_ins.load(std::memory_order_relaxed)) {
+    return Variant::Plain;
+  }
+  if (!resolve(bound) || bound.pipeline->original().has(Variant::Plain)) return Variant::Plain;
+  status_.set(RecordingStatus::kDirtyPointer);
+  return bound.pipeline->original().standing_in();
 }
 
 void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant) {
@@ -109,11 +120,7 @@ void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant v
 VkPipeline BoundState::plain_handle(Bound& bound) {
   if (!objects_.has_stand_ins.load(std::memory_order_relaxed)) return bound.handle;
   if (!resolve(bound)) return bound.handle;
-  const Pipeline& known = bound.pipeline->original();
-  if (known.has(Variant::Plain)) return known.variant(Variant::Plain);
-  // The counting variant must not run without a record pointer.
-  status_.note(VK_ERROR_OUT_OF_DEVICE_MEMORY);
-  return bound.handle;
+  return bound.pipeline->original().variant(Variant::Plain);
 }
 
 void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {

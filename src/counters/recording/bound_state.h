@@ -162,6 +162,7 @@ class BoundState {
   // Returns whether draws now bind the variants of another pipeline.
   bool choose_alpha_to_coverage(bool enabled);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
+  Variant plain_variant(Bound& bound);
   VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;

@@ -1,5 +1,7 @@
 #include "counters/recording/command_buffer.h"
 
+#include <fmt/format.h>
+
 namespace tally::counters {
 
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind kind)
@@ -17,14 +19,20 @@ void CommandBuffer::reset() {
   kept_.clear();
 }
 
-VkResult CommandBuffer::end() {
+void CommandBuffer::end() {
   leave_subpass();
   if (instrumented()) end_instrumentation();
   query_commands_.resolve_ready();
   if (state_.driver_queries && !is_secondary()) {
     state_.status.note(state_.driver_queries->record_others(*state_.queries));
   }
-  return state_.status.error;
+  if (state_.status.error == VK_SUCCESS) return;
+  state_.device.context.messages.notice(
+      "TALLY-uncounted-commands", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),
+      fmt::format(
+          "commands of a command buffer run uninstrumented, and its queries and counters by "
+          "region are incomplete: {}",
+          state_.status.failure.text()));
 }
 
 void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
@@ -57,7 +65,10 @@ void CommandBuffer::begin_capture(RegionRequest request) {
   state_.status.assign(RecordingStatus::kOnlyInvocations, request.counts_only_invocations());
   const VkResult result = state_.regions->begin_pass(std::move(request));
   if (result != VK_SUCCESS) {
-    fail(result);
+    state_.device.context.messages.notice("TALLY-uncounted-pass", VK_OBJECT_TYPE_COMMAND_BUFFER,
+                                          vk::handle_bits(handle()),
+                                          fmt::format("a render pass is not counted by region: {}",
+                                                      vk::take_own_failure(result).text()));
     return;
   }
   state_.status.set(RecordingStatus::kRegions);

@@ -59,8 +59,8 @@ class CommandBuffer {
 
   // --- the recording. reset() discards everything that was recorded.
   void reset();
-  // Returns the first error, for vkEndCommandBuffer.
-  VkResult end();
+  // Reports the layer's first failure. The application's commands are recorded nonetheless.
+  void end();
   void fail(VkResult error) { state_.status.note(error); }
   void execute(const std::shared_ptr<CommandBuffer>& secondary);
   // Lives as long as the recording.

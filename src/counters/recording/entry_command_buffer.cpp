@@ -131,9 +131,8 @@ VkResult end(VkCommandBuffer commands) {
         "VUID-vkEndCommandBuffer-commandBuffer-12372", VK_OBJECT_TYPE_COMMAND_BUFFER,
         vk::handle_bits(commands), "vkEndCommandBuffer(): shader instrumentation is still active");
   }
-  const VkResult error = state->end();
-  const VkResult result = state->next().EndCommandBuffer(commands);
-  return result != VK_SUCCESS ? result : error;
+  vk::guarded_void([&] { state->end(); });
+  return state->next().EndCommandBuffer(commands);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_end(VkCommandBuffer commands) {

@@ -62,24 +62,30 @@ void add_semaphores(const VkSubmitInfo2& submit, RegionSubmission& regions) {
 uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
 uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
 
-// Submits the work with a fence of the layer, and then the application's fence: when that is
-// signalled, so is the layer's. `next(fence)` submits the work.
+// Submits the work with a fence of the layer; where the application has a fence, the layer's
+// follows in a submission of its own. `next(fence)` submits the work. Where the layer's fence
+// fails, it does not know when the work completes, and cannot tell an application that destroys an
+// object too early.
 template <typename Submit, typename Next>
 VkResult submit_tracked(Device& device, VkQueue queue, std::span<const Submit> submits,
                         const Objects& objects, VkFence fence, const Next& next) {
   DeviceState& state = *device.state();
   const VkFence ours = state.objects.fences.take();
   if (ours == VK_NULL_HANDLE) return next(fence);
-  const bool semaphores =
+  const bool signals =
+      fence != VK_NULL_HANDLE ||
       std::ranges::any_of(submits, [](const Submit& submit) { return signals_of(submit) != 0; });
-  const auto submission = std::make_shared<Submission>(state.objects.fences, ours, semaphores);
-  const VkResult result = next(ours);
-  if (result != VK_SUCCESS) {
-    submission->abandon();
-    return result;
+  const auto submission = std::make_shared<Submission>(state.objects.fences, ours, signals);
+  const VkResult result = next(fence != VK_NULL_HANDLE ? fence : ours);
+  bool tracked = result == VK_SUCCESS;
+  if (tracked && fence != VK_NULL_HANDLE) {
+    tracked = device.next().QueueSubmit(queue, 0, nullptr, ours) == VK_SUCCESS;
   }
-  for (const auto& object : objects) object->add_submission(submission);
-  return fence != VK_NULL_HANDLE ? device.next().QueueSubmit(queue, 0, nullptr, fence) : VK_SUCCESS;
+  if (!tracked) submission->abandon();
+  for (const auto& object : objects) {
+    if (tracked) object->add_submission(submission);
+  }
+  return result;
 }
 
 template <typename Submit, typename Next>
@@ -131,9 +137,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
   return vk::guarded([&] {
     const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
     return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      return known.submit(next, queue, with, [&](std::span<const VkSubmitInfo> part, VkFence last) {
-        return next.QueueSubmit(queue, static_cast<uint32_t>(part.size()), part.data(), last);
-      });
+      const std::span<const VkSubmitInfo> all = known.with_ahead();
+      return next.QueueSubmit(queue, static_cast<uint32_t>(all.size()), all.data(), with);
     });
   });
 }
@@ -143,10 +148,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
   return vk::guarded([&] {
     const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
     return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      return known.submit(
-          next, queue, with, [&](std::span<const VkSubmitInfo2> part, VkFence last) {
-            return next.QueueSubmit2(queue, static_cast<uint32_t>(part.size()), part.data(), last);
-          });
+      const std::span<const VkSubmitInfo2> all = known.with_ahead();
+      return next.QueueSubmit2(queue, static_cast<uint32_t>(all.size()), all.data(), with);
     });
   });
 }

@@ -74,7 +74,21 @@ class SubmittedBuffers {
       }
     });
   }
-  const std::vector<VkCommandBuffer>& ahead() const { return ahead_; }
+  bool has_ahead() const { return !ahead_.empty(); }
+  void write_ahead(VkSubmitInfo& submit) const {
+    submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+              .commandBufferCount = static_cast<uint32_t>(ahead_.size()),
+              .pCommandBuffers = ahead_.data()};
+  }
+  void write_ahead(VkSubmitInfo2& submit) {
+    for (const VkCommandBuffer commands : ahead_) {
+      ahead_infos_.push_back(
+          {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = commands});
+    }
+    submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+              .commandBufferInfoCount = static_cast<uint32_t>(ahead_infos_.size()),
+              .pCommandBufferInfos = ahead_infos_.data()};
+  }
   void write_to(VkSubmitInfo& submit) const {
     submit.commandBufferCount = static_cast<uint32_t>(all_.size());
     submit.pCommandBuffers = all_.data();
@@ -96,6 +110,7 @@ class SubmittedBuffers {
   std::vector<VkCommandBuffer> all_;
   std::vector<VkCommandBuffer> ahead_;
   std::vector<VkCommandBufferSubmitInfo> infos_;
+  std::vector<VkCommandBufferSubmitInfo> ahead_infos_;
 };
 
 // Submissions as the driver gets them. The pass structs are removed where no query has counters of
@@ -114,36 +129,34 @@ class PassSubmissions {
         change(i, mixed);
         SubmittedBuffers& buffers = buffers_.emplace_back(*state, submits[i], *mixed);
         buffers.write_to(copies_[i]);
-        if (!buffers.ahead().empty()) cuts_.push_back({i, &buffers.ahead()});
+        if (buffers.has_ahead()) {
+          Submit ahead;
+          buffers.write_ahead(ahead);
+          inserted_.push_back({i, ahead});
+        }
       } else if (pass_info(submits[i].pNext) && !has_driver_only(*state, submits[i])) {
         change(i, mixed);
       }
     }
-  }
-  std::span<const Submit> get() const { return submits_; }
-
-  // Submits in parts where the layer has to execute commands in between: `next(part, fence)`
-  // submits one part.
-  template <typename Next>
-  VkResult submit(const DeviceTable& table, VkQueue queue, VkFence fence, const Next& next) const {
-    size_t begin = 0;
-    for (const Cut& cut : cuts_) {
-      VkResult result = VK_SUCCESS;
-      if (cut.at != begin) result = next(submits_.subspan(begin, cut.at - begin), VK_NULL_HANDLE);
-      const VkSubmitInfo ahead{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .commandBufferCount = static_cast<uint32_t>(cut.commands->size()),
-                               .pCommandBuffers = cut.commands->data()};
-      if (result == VK_SUCCESS) result = table.QueueSubmit(queue, 1, &ahead, VK_NULL_HANDLE);
-      if (result != VK_SUCCESS) return result;
-      begin = cut.at;
+    if (inserted_.empty()) return;
+    together_.assign(submits_.begin(), submits_.end());
+    for (size_t k = inserted_.size(); k > 0; --k) {
+      const Inserted& one = inserted_[k - 1];
+      together_.insert(together_.begin() + static_cast<ptrdiff_t>(one.before), one.submit);
     }
-    return next(submits_.subspan(begin), fence);
+  }
+  // The application's submissions.
+  std::span<const Submit> get() const { return submits_; }
+  // The same with those that the layer executes in between. They go to the driver in one call,
+  // which succeeds or fails as a whole.
+  std::span<const Submit> with_ahead() const {
+    return together_.empty() ? submits_ : std::span<const Submit>(together_);
   }
 
  private:
-  struct Cut {
-    size_t at;
-    const std::vector<VkCommandBuffer>* commands;
+  struct Inserted {
+    size_t before;
+    Submit submit;
   };
   void change(size_t i, const std::optional<MixedPass>& pass) {
     if (copies_.empty()) copies_.assign(submits_.begin(), submits_.end());
@@ -161,8 +174,9 @@ class PassSubmissions {
   std::span<const Submit> submits_;
   std::vector<Submit> copies_;
   std::vector<vk::ChainCopy> chains_;
-  std::deque<SubmittedBuffers> buffers_;  // a deque, since cuts_ and copies_ point into them
-  std::vector<Cut> cuts_;
+  std::deque<SubmittedBuffers> buffers_;  // a deque, since the submissions point into them
+  std::vector<Inserted> inserted_;
+  std::vector<Submit> together_;  // empty where nothing is inserted
 };
 
 }  // namespace tally::counters

@@ -1,10 +1,12 @@
-// What the next command of a command buffer needs from the layer, and the first error since the
-// recording began.
+// What the next command of a command buffer needs from the layer, and the layer's first failure
+// since the recording began.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
+
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -25,14 +27,18 @@ struct RecordingStatus {
 
   uint32_t flags = 0;
   VkResult error = VK_SUCCESS;
+  vk::OwnFailure failure;  // of `error`
 
   bool has(uint32_t any_of) const { return (flags & any_of) != 0; }
   void set(Flag flag) { flags |= flag; }
   void clear(Flag flag) { flags &= ~flag; }
   void assign(Flag flag, bool value) { value ? set(flag) : clear(flag); }
-  // Keeps the first error. vkEndCommandBuffer returns it.
+  // Keeps the first error. After it nothing more is counted, and the end of the command buffer
+  // reports it.
   void note(VkResult result) {
-    if (error == VK_SUCCESS) error = result;
+    if (result >= VK_SUCCESS || error != VK_SUCCESS) return;
+    error = result;
+    failure = vk::take_own_failure(result);
   }
 };
 

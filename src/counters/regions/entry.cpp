@@ -279,7 +279,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
   return vk::guarded([&] {
     QueryState* queries = find_device(device)->queries();
     const CopyableBuffer changed(*info, queries != nullptr);
-    const VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
+    VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
+    if (result < 0 && changed.info() != info) {
+      result = next_of(device).CreateBuffer(device, info, allocator, buffer);
+    }
     RegionState* regions = regions_of(device);
     if (result == VK_SUCCESS && regions) regions->buffers.created(*buffer, info->size);
     if (result == VK_SUCCESS && queries && changed.is_bound()) {

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "counters/objects/submission.h"
 #include "counters/regions/state.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -16,6 +19,8 @@ void RegionSubmission::add(RegionRecorder& recorder) {
 
 void RegionSubmission::enter(VkQueue queue) {
   work_.queue = queue;
+  waits_for_host_ =
+      std::ranges::any_of(work_.waits, [](const SemaphoreValue& wait) { return wait.value != 0; });
   const uint64_t timeout = state_.device.options.exclusive_timeout * 1'000'000;
   hold_ = ExclusiveMode::instance().enter(std::move(work_), timeout);
   if (!hold_) report_timeout();
@@ -38,13 +43,28 @@ void RegionSubmission::submitted(VkQueue queue, VkResult result) {
   const VkFence fence = result == VK_SUCCESS ? fences_.take() : VK_NULL_HANDLE;
   if (fence != VK_NULL_HANDLE) {
     auto submission = std::make_shared<Submission>(fences_, fence, false);
-    if (state_.device.next.QueueSubmit(queue, 0, nullptr, fence) == VK_SUCCESS) {
+    if (vk::own("vkQueueSubmit", state_.device.next.QueueSubmit(queue, 0, nullptr, fence)) ==
+        VK_SUCCESS) {
       state_.exclusive.watch(std::move(submission), *hold_);
       hold_.reset();
       return;
     }
     submission->abandon();
   }
+  if (result == VK_SUCCESS) await_unfenced(queue);
+}
+
+// The hold ends next, so the work should have completed.
+void RegionSubmission::await_unfenced(VkQueue queue) const {
+  const vk::OwnFailure failure = vk::take_own_failure();
+  if (!waits_for_host_ &&
+      vk::own("vkQueueWaitIdle", state_.device.next.QueueWaitIdle(queue)) == VK_SUCCESS) {
+    return;
+  }
+  state_.device.messages.notice(
+      "TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
+      fmt::format("counters by region may include work of other queues and processes: {}",
+                  failure.text()));
 }
 
 }  // namespace tally::counters

@@ -38,12 +38,14 @@ class RegionSubmission {
 
  private:
   void report_timeout() const;
+  void await_unfenced(VkQueue queue) const;
 
   RegionState& state_;
   FencePool& fences_;
   std::vector<RegionRecorder*> recorders_;
   RegionPass* suspended_ = nullptr;
   CapturingWork work_;
+  bool waits_for_host_ = false;  // it may wait for a semaphore that the application signals later
   std::optional<uint64_t> hold_;
 };
 

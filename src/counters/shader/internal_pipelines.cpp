@@ -1,5 +1,7 @@
 #include "counters/shader/internal_pipelines.h"
 
+#include "vk/own_call.h"
+
 #include <algorithm>
 #include <spirv/unified1/spirv.hpp11>
 #include <vector>
@@ -47,7 +49,8 @@ VkResult InternalPipelines::make_layout() {
   const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                         .pushConstantRangeCount = 1,
                                         .pPushConstantRanges = &range};
-  return next_.CreatePipelineLayout(device_, &info, nullptr, &layout_);
+  return vk::own("vkCreatePipelineLayout",
+                 next_.CreatePipelineLayout(device_, &info, nullptr, &layout_), layout_);
 }
 
 VkResult InternalPipelines::make(std::span<const uint32_t> code,
@@ -70,7 +73,8 @@ VkResult InternalPipelines::make_one(std::span<const uint32_t> code,
                                              .codeSize = words.size() * sizeof(uint32_t),
                                              .pCode = words.data()};
   VkShaderModule module = VK_NULL_HANDLE;
-  result = next_.CreateShaderModule(device_, &module_info, nullptr, &module);
+  result = vk::own("vkCreateShaderModule",
+                   next_.CreateShaderModule(device_, &module_info, nullptr, &module), module);
   if (result != VK_SUCCESS) return result;
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
@@ -88,7 +92,10 @@ VkResult InternalPipelines::make_one(std::span<const uint32_t> code,
                 .pName = "main",
                 .pSpecializationInfo = &specialization},
       .layout = heaps ? VK_NULL_HANDLE : layout_};
-  result = next_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+  result =
+      vk::own("vkCreateComputePipelines",
+              next_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+              pipeline);
   next_.DestroyShaderModule(device_, module, nullptr);
   return result;
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "catalogue/stages.h"
 #include "vk/bind_point.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -84,7 +85,11 @@ void StageVariants::provide_module(const Stage& stage, VkPipelineShaderStageCrea
       target.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   if (target.module != VK_NULL_HANDLE || chained || !stage.code) return;
   const Result<VkShaderModule> module = create_module(stage.code->words);
-  if (module) target.module = *module;
+  if (module) {
+    target.module = *module;
+  } else {
+    lacks_module_ = true;
+  }
 }
 
 // The module's default values are those of a stage that is alone in its record. They need no
@@ -207,10 +212,11 @@ Result<VkShaderModule> StageVariants::create_module(const std::vector<uint32_t>&
                                       .pCode = words.data()};
   VkShaderModule module = VK_NULL_HANDLE;
   modules_.reserve(modules_.size() + 1);
-  const VkResult result = next_.CreateShaderModule(device_, &info, nullptr, &module);
+  const VkResult result = vk::own(
+      "vkCreateShaderModule", next_.CreateShaderModule(device_, &info, nullptr, &module), module);
   if (result != VK_SUCCESS) {
-    return Error{
-        fmt::format("the driver rejected the instrumented module ({})", static_cast<int>(result))};
+    return Error{"the driver rejected the instrumented module: " +
+                 vk::take_own_failure(result).text()};
   }
   modules_.push_back(module);
   return module;

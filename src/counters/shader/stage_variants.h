@@ -61,6 +61,8 @@ class StageVariants {
   const std::vector<VkPipelineShaderStageCreateInfo>& infos() const { return infos_; }
   const Program& program() const { return program_; }
   bool counts_regions() const { return counts_regions_; }
+  // The driver made no module for a stage that stays as it is: there are no complete infos.
+  bool lacks_module() const { return lacks_module_; }
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
@@ -95,6 +97,7 @@ class StageVariants {
   std::vector<Counted> counted_;  // by stage of the program
   std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   bool counts_regions_ = false;
+  bool lacks_module_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;
   std::deque<Specialized> specializations_;

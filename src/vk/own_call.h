@@ -1,0 +1,61 @@
+// Calls of the next layer that a layer makes for itself. The application did not make them, so it
+// does not get their errors: the layer goes on without what they would have made, and names the
+// call in a message.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace tally::vk {
+
+// Remembers a failure for this thread. Returns `result`: own("vkCreateFence",
+// next.CreateFence(...)).
+VkResult own(const char* command, VkResult result);
+// The same for a call that makes an object: its handle is null after a failure.
+template <typename Handle>
+VkResult own(const char* command, VkResult result, Handle& handle) {
+  if (result != VK_SUCCESS) handle = VK_NULL_HANDLE;
+  return own(command, result);
+}
+
+// What failed, for a message. Kept until the message can be sent.
+struct OwnFailure {
+  VkResult result = VK_SUCCESS;
+  const char* what = nullptr;  // the call; null where none is known
+
+  // E.g. "vkCreateFence failed with VK_ERROR_OUT_OF_HOST_MEMORY".
+  std::string text() const;
+};
+
+// The last failure of this thread; with `result`, only if it returned that. A later call does not
+// return it again.
+OwnFailure take_own_failure();
+OwnFailure take_own_failure(VkResult result);
+
+// Waits for a fence of the layer. Where the wait itself fails, asks for the fence's status until it
+// is signalled: what is submitted may still use the layer's memory. Returns VK_SUCCESS, VK_TIMEOUT,
+// or an error that no other call can repair, as that of a lost device.
+template <typename Table>
+VkResult wait_for_own_fence(Table& next, VkDevice device, VkFence fence, uint64_t timeout) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause(1);
+  const Clock::time_point begin = Clock::now();
+  VkResult result = next.WaitForFences(device, 1, &fence, VK_TRUE, timeout);
+  while (result < 0 && result != VK_ERROR_DEVICE_LOST) {
+    own("vkWaitForFences", result);
+    const VkResult status = next.GetFenceStatus(device, fence);
+    if (status != VK_NOT_READY) return status;
+    const auto waited = std::chrono::nanoseconds(Clock::now() - begin).count();
+    if (static_cast<uint64_t>(waited) >= timeout) return VK_TIMEOUT;
+    std::this_thread::sleep_for(kPause);
+  }
+  return result;
+}
+
+// E.g. "VK_ERROR_OUT_OF_DEVICE_MEMORY"; "VkResult -1000174001" for rare ones.
+std::string result_name(VkResult result);
+
+}  // namespace tally::vk
