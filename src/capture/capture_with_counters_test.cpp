@@ -68,6 +68,30 @@ TEST(CaptureWithCounters, every_stage_of_a_draw_is_measured) {
       << "fragments";
 }
 
+// The array that all invocations of 3 workgroups load has 5 elements in the first pipeline and 1 in
+// the others.
+TEST(CaptureWithCounters, pipelines_that_specialize_a_module_differently_have_costs_of_their_own) {
+  for (const char* static_costs : {"0", "1"}) {
+    const Session session =
+        run({.scenario = "specialized", .environment = {{"TALLY_STATIC_COSTS", static_costs}}});
+    const auto numbers = [&](const std::string& sql) {
+      std::vector<int64_t> rows;
+      auto statement = session.reader().query(sql);
+      while (statement.ok() && statement->step()) rows.push_back(statement->integer(0));
+      return rows;
+    };
+    EXPECT_THAT(numbers("SELECT sum(value) FROM command_metric JOIN command_list USING (command) "
+                        "JOIN metric ON metric.id = metric "
+                        "WHERE metric.name = 'Shared-memory bytes loaded' "
+                        "GROUP BY command ORDER BY position"),
+                ElementsAre(3 * 8 * 5 * 4, 3 * 4, 3 * 4));
+    EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 3);
+    EXPECT_EQ(session.number("SELECT count(*) FROM module"), 1);
+    EXPECT_EQ(session.text("SELECT group_concat(constants, ' ') FROM shader"),
+              R"({"0":"0x00000008","1":"0x00000005"} {})");
+  }
+}
+
 TEST(CaptureWithCounters, draws_with_shader_objects_are_measured) {
   const Session session({.scenario = "shader_objects", .layers = kLayers});
   if (session.exit_status() == 77) GTEST_SKIP() << "no shader objects";

@@ -29,8 +29,8 @@ Status check_tables(const Database& database, int64_t version) {
 
 }  // namespace
 
-Reader::Reader(Database database, std::string path)
-    : database_(std::move(database)), path_(std::move(path)) {}
+Reader::Reader(Database database, std::string path, int64_t version)
+    : database_(std::move(database)), path_(std::move(path)), version_(version) {}
 
 Result<Reader> Reader::open(const std::string& path) {
   if (Status head = check_capture_head(path); !head) return with_context(head.error(), path);
@@ -45,7 +45,7 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status views = database->execute(views_sql.c_str()); !views) {
     return with_context(views.error(), path);
   }
-  Reader reader(std::move(*database), path);
+  Reader reader(std::move(*database), path, *version);
   if (Result<CaptureRow> row = reader.capture(); !row) return with_context(row.error(), path);
   return reader;
 }

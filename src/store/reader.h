@@ -41,6 +41,7 @@ class Reader {
   static Result<Reader> open(const std::string& path);
 
   const std::string& path() const { return path_; }
+  int64_t version() const { return version_; }  // of the file's format
   // From now on all reads see the file as it is now, whatever is written meanwhile.
   Status hold() const { return database_.execute("BEGIN"); }
 
@@ -88,10 +89,11 @@ class Reader {
   Result<Statement> query(std::string_view sql) const { return database_.prepare(sql); }
 
  private:
-  Reader(Database database, std::string path);
+  Reader(Database database, std::string path, int64_t version);
 
   Database database_;
   std::string path_;
+  int64_t version_;
 };
 
 }  // namespace tally::store

@@ -48,6 +48,9 @@ inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
 inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
 
+// Of a shader; further ones are not sent.
+inline constexpr size_t kMaxConstants = size_t{64} << 10;
+
 // Larger ones are not sent.
 inline constexpr uint64_t kMaxRegions = uint64_t{1} << 22;        // of a subpass and layer
 inline constexpr uint64_t kMaxPicturePixels = uint64_t{1} << 25;  // of a layer

@@ -52,7 +52,7 @@ function capture(c, options, side) {
         'gpu_time~': 1e5 + next(1e5), first_use: p < passes ? 1 : 0, 'begin~': p * 2e5, 'end~': p * 2e5 + 1.5e5, queue: 0, command_buffer: 0, merged: p % passes }))),
       queues: c.table([{ name$: name('queue', 0) }]),
       pipelines: c.table(rows(pipelines, (p) => ({ name$: name('pipeline', p), hash$: `hash${p}`, bind_point$: 'graphics', ...match(p) }))),
-      shaders: c.table(rows(shaders, (s) => ({ name$: name('shader', s), stage$: s % 2 ? 'fragment' : 'vertex', entry_point$: 'main', hash$: `hash${s}`, pipeline$: '', not_counted$: '', source: 0, invocation_block: s * blocks, ...match(s) }))),
+      shaders: c.table(rows(shaders, (s) => ({ name$: name('shader', s), stage$: s % 2 ? 'fragment' : 'vertex', entry_point$: 'main', hash$: `hash${s}`, constants$: '', pipeline$: '', not_counted$: '', source: 0, invocation_block: s * blocks, ...match(s) }))),
       pipeline_shaders: c.table(rows(shaders, (s) => ({ pipeline: s >> 1, shader: s }))),
       commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: 0,
         pipeline: (d % sets) % pipelines, label: d % 3, values: d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
@@ -76,5 +76,5 @@ function capture(c, options, side) {
 export function synthetic(options) {
   const all = { ...kDefaults, ...options }, c = new Container();
   const captures = all.against ? [capture(c, all, 1), capture(c, all, 0)] : [capture(c, all, 0)];
-  return c.pack({ version: 1, tool_version: '0', captures, default_metric: 'instructions', against: all.against ? { notes: [] } : null });
+  return c.pack({ version: 1, tool_version: '0', captures, default_metric: 'instructions', preferred_metrics: ['instructions', 'fma', 'texture_samples'], against: all.against ? { notes: [] } : null });
 }

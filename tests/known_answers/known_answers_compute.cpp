@@ -2,6 +2,7 @@
 #include "classes.comp.h"
 #include "control_flow.comp.h"
 #include "known_answers.h"
+#include "specialized.comp.h"
 #include "support/stages.h"
 
 namespace tally::test {
@@ -61,6 +62,51 @@ TEST_F(ComputeAnswers, a_specialization_constant_changes_the_trips) {
   measure(pipeline, [](VkCommandBuffer commands) { vkCmdDispatch(commands, 4, 1, 1); });
   EXPECT_EQ(counts_of(control_flow_comp).at("trips"), 128u * 2);
   EXPECT_EQ(counts_of(control_flow_comp).at("break"), 0u);
+}
+
+// What follows from the constants of specialized.comp in a dispatch of 3 workgroups.
+struct Specialized {
+  uint32_t workgroup = 1, length = 1, trips = 3, selector = 0, step = 1;  // the defaults
+
+  void expect(const Counts& counts) const {
+    const uint64_t invocations = 3u * workgroup;
+    EXPECT_EQ(counts.invocations(), invocations);
+    EXPECT_EQ(counts.at("trips"), invocations * trips);
+    EXPECT_EQ(counts.at("steps"), invocations * (12 / step));
+    EXPECT_EQ(counts.at("strides"), invocations + 3) << "the first of a workgroup takes two steps";
+    EXPECT_EQ(counts.at("case_zero"), selector == 0 ? invocations : 0);
+    EXPECT_EQ(counts.at("case_two"), selector == 2 ? invocations : 0);
+    EXPECT_EQ(counts.at("case_other"), selector == 0 || selector == 2 ? 0 : invocations);
+    EXPECT_EQ(counts.at("first"), 3u);
+    EXPECT_EQ(counts.total("shared_bytes_loaded"), invocations * length * 4);
+    EXPECT_EQ(counts.total("shared_bytes_stored"), 3u * 4) << "one element, whatever the length";
+  }
+};
+
+// Two pipelines of one module: neither has the trip counts or the costs of the other.
+TEST_F(ComputeAnswers, what_is_specialized_is_counted_as_it_is_specialized) {
+  const Specialized constants{8, 5, 7, 2, 4};
+  const VkSpecializationMapEntry entries[] = {
+      {0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
+  const VkSpecializationInfo specialization = {5, entries, sizeof constants, &constants};
+  const Pipeline pipelines[] = {
+      make_compute_pipeline(
+          context_,
+          {{kCompute, specialized_comp, "main", &specialization}, layout_, {}, 0, &kInstrument}),
+      make_compute_pipeline(context_,
+                            {{kCompute, specialized_comp}, layout_, {}, 0, &kInstrument})};
+  context_.run([&](VkCommandBuffer commands) {
+    instrumentation_.begin(commands);
+    set_.bind(commands, layout_);
+    for (const Pipeline& pipeline : pipelines) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdDispatch(commands, 3, 1, 1);
+      full_barrier(commands);
+    }
+    instrumentation_.end(commands);
+  });
+  constants.expect(counts_of(specialized_comp, 0));
+  Specialized().expect(counts_of(specialized_comp, 1));
 }
 
 TEST_F(ComputeAnswers, an_indirect_dispatch_is_counted_by_what_the_buffer_says) {

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "amplify.geom.h"
-#include "control_flow.comp.h"
 #include "fan.mesh.h"
 #include "fan.task.h"
 #include "level.tesc.h"
@@ -14,6 +13,7 @@
 #include "patch.vert.h"
 #include "plain.frag.h"
 #include "shader_object_answers.h"
+#include "specialized.comp.h"
 
 namespace tally::test {
 namespace {
@@ -91,10 +91,10 @@ TEST_F(ShaderObjectAnswers, compute_shaders_count_with_specialization_and_descri
   const StorageSet set(*context_, {data});
   const VkDescriptorSetLayout set_layout = set.layout();
   const PipelineLayout layout = make_pipeline_layout(*context_, {&set_layout, 1});
-  const uint32_t trips = 2;
-  const VkSpecializationMapEntry entry = {0, 0, sizeof trips};
-  const VkSpecializationInfo specialization = {1, &entry, sizeof trips, &trips};
-  const Stage stage = {kCompute, control_flow_comp, "main", &specialization};
+  const uint32_t constants[] = {8, 5};  // of the workgroup and of the array
+  const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}};
+  const VkSpecializationInfo specialization = {2, entries, sizeof constants, constants};
+  const Stage stage = {kCompute, specialized_comp, "main", &specialization};
   const Pipeline pipeline =
       make_compute_pipeline(*context_, {.shader = stage, .layout = layout, .next = &kInstrument});
   const ShaderObjects shader(*context_, {{.shader = stage, .sets = {set_layout}}});
@@ -109,7 +109,9 @@ TEST_F(ShaderObjectAnswers, compute_shaders_count_with_specialization_and_descri
       instrumentation.end(commands);
       full_barrier(commands);
     });
-    EXPECT_EQ(Counts(instrumentation, kCompute, control_flow_comp, 0).at("trips"), 128u * 2);
+    const Counts counts(instrumentation, kCompute, specialized_comp, 0);
+    EXPECT_EQ(counts.at("trips"), 4u * 8 * 3);
+    EXPECT_EQ(counts.total("shared_bytes_loaded"), 4u * 8 * 5 * 4);
     return values_of(instrumentation);
   };
   const Values expected = measure([&](VkCommandBuffer commands) {

@@ -133,6 +133,7 @@ void CaptureCode::add_variant(uint32_t variant) {
   text(shaders_.stage, row ? stage_name(row->stage) : "");
   text(shaders_.entry_point, row ? row->entry_point : "");
   text(shaders_.hash, row ? shader_hash(in_.model, shader_) : "");
+  text(shaders_.constants, row ? in_.model.shader_constants[shader_] : "");
   text(shaders_.pipeline, row ? variant_text(in_.model, in_.variants[variant]) : "");
   const Result<ShaderCode>* code = row ? &in_.codes.of(shader_) : nullptr;
   if (code && code->ok()) {
@@ -195,10 +196,11 @@ uint32_t CaptureCode::add_text(const std::string& text) {
 }
 
 uint32_t CaptureCode::assembly_text(const ShaderCode& code) {
-  const store::RowId module = *in_.model.shaders[shader_].module;
-  const auto found = assembly_texts_.find(module);
+  const store::ShaderRow& row = in_.model.shaders[shader_];
+  const auto found = assembly_texts_.find({*row.module, row.constants});
   if (found != assembly_texts_.end()) return found->second;
-  return assembly_texts_[module] = add_text(joined_lines(disassemble(code.module)));
+  return assembly_texts_[{*row.module, row.constants}] =
+             add_text(joined_lines(disassemble(code.module)));
 }
 
 uint32_t CaptureCode::line_row(uint32_t file, uint32_t line) {

@@ -96,7 +96,8 @@ class CaptureCode {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> other_blocks_;   // by row of a shader, number
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> file_rows_;  // name, text, kind
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> branch_rows_;
-  std::map<store::RowId, uint32_t> assembly_texts_;  // by module
+  // By module and constants.
+  std::map<std::pair<store::RowId, Specialization>, uint32_t> assembly_texts_;
   std::vector<SoleEntry> sole_entries_;
   std::vector<Place> places_;  // by row of a line
   size_t text_left_;

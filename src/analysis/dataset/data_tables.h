@@ -12,6 +12,7 @@ struct ShaderRows {
   DataColumn& stage = table.add("stage", DataColumn::Kind::Index);
   DataColumn& entry_point = table.add("entry_point", DataColumn::Kind::Index);
   DataColumn& hash = table.add("hash", DataColumn::Kind::Index);
+  DataColumn& constants = table.add("constants", DataColumn::Kind::Index);
   DataColumn& pipeline = table.add("pipeline", DataColumn::Kind::Index);
   DataColumn& source = table.add("source", DataColumn::Kind::Number);
   DataColumn& invocation_block = table.add("invocation_block", DataColumn::Kind::Index);

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "analysis/check/snapshot.h"
 #include "analysis/diff/command_items.h"
 #include "analysis/diff/compare.h"
 #include "analysis/diff/glsl_candidates.h"
@@ -113,6 +114,59 @@ class Diff : public testing::Test {
   const std::string before_ = directory_.file("before.tally");
   const std::string after_ = directory_.file("after.tally");
 };
+
+// Two pipelines of one module: the second one specializes it.
+void write_specialized(const std::string& file, uint64_t executions, bool turned) {
+  TestScene scene(file);
+  const Specialization constants = {{0, 4, 0}};
+  RowId plain = 0, special = 0;
+  if (turned) special = scene.add_shader("aa", "a.comp", branching_shader(), constants);
+  plain = scene.add_shader("aa", "a.comp");
+  if (!turned) special = scene.add_shader("aa", "a.comp", branching_shader(), constants);
+  const RowId first = scene.add_pipeline("p1", "", plain),
+              second = scene.add_pipeline("p2", "", special);
+  scene.begin_frame(0);
+  scene.dispatch(first, {}, {}, {4, 4, 0, 4});
+  scene.dispatch(second, {}, {}, {executions, 0, executions, executions});
+  scene.finish();
+}
+
+TEST_F(Diff, finds_shaders_of_one_module_by_their_constants) {
+  write_specialized(before_, 5, false);
+  write_specialized(after_, 6, true);
+  const CaptureDiff found = diff();
+  const Difference& shader = only(found, DiffBy::Shader);
+  EXPECT_EQ(shader.name, "a.comp [0=false]");
+  EXPECT_EQ(shader.change, Change::Changed);
+}
+
+TEST_F(Diff, a_shader_whose_constants_change_is_the_same_shader) {
+  for (const auto& [file, value] : {std::pair(before_, 0u), std::pair(after_, 1u)}) {
+    TestScene scene(file);
+    const RowId shader = scene.add_shader("aa", "a.comp", branching_shader(), {{0, 4, value}});
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("p1", "", shader), {}, {}, {4 + value, 4, 0, 4});
+    scene.finish();
+  }
+  const CaptureDiff found = diff();
+  const Difference& shader = only(found, DiffBy::Shader);
+  EXPECT_EQ(shader.name, "a.comp");
+  EXPECT_EQ(shader.old_name, "a.comp [0=false]");
+}
+
+TEST_F(Diff, snapshots_name_the_constants_whatever_else_runs) {
+  write_specialized(before_, 5, false);
+  {
+    TestScene scene(after_);
+    const RowId shader = scene.add_shader("aa", "a.comp", branching_shader(), {{0, 4, 0}});
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("p2", "", shader), {}, {}, {5, 0, 5, 5});
+    scene.finish();
+  }
+  const CountKey key{"shader", "a.comp [0=false] compute", "executions"};
+  EXPECT_EQ(make_snapshot(profile(before_), "").counts.at(key), 15u);
+  EXPECT_EQ(make_snapshot(profile(after_), "").counts.at(key), 15u);
+}
 
 TEST_F(Diff, is_empty_if_only_order_and_time_differ) {
   for (const auto& [file, turned] : {std::pair(before_, false), std::pair(after_, true)}) {

@@ -114,12 +114,15 @@ class ProfileBuilder {
       const store::ShaderRow& row = model_.shaders[s];
       const std::string hash = shader_hash(model_, s), stage = stage_name(row.stage);
       const bool named = names_[s] != short_hash(hash);
+      const std::string& constants = model_.shader_constants[s];
       ShaderItem item;
       item.name = names_[s];
+      if (!constants.empty()) item.name += " [" + constants + "]";
       item.place = item.stage = stage;
       if (row.entry_point != "main") item.place += " " + row.entry_point;
-      if (named) item.identity.names = joined({names_[s], stage, row.entry_point});
-      item.identity.hash = joined({hash, stage, row.entry_point});
+      if (named) item.identity.names = joined({item.name, stage, row.entry_point});
+      item.identity.hash = joined({hash, stage, row.entry_point, constants});
+      item.identity.likeness = joined({names_[s], stage, row.entry_point});
       shader_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
     }
   }

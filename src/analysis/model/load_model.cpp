@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/model/constants.h"
 #include "analysis/model/execution_order.h"
 #include "analysis/model/first_uses.h"
 #include "analysis/model/metrics.h"
@@ -263,7 +264,10 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);
-  std::vector<std::string> disambiguated = disambiguated_shader_names(model);
+  ShaderConstants constants = describe_constants(model);
+  model.shader_constants = std::move(constants.specialized);
+  std::vector<std::string> disambiguated =
+      disambiguated_shader_names(model, constants.distinguishing);
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
     model.shader_selected.push_back(shader_matches(model, shader, selection.shader) ||
                                     disambiguated[shader] == selection.shader);

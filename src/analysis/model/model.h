@@ -93,13 +93,14 @@ struct Model {
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
       frame_index, region_counter_index;
 
-  std::vector<Pass> passes;                 // of selected frames
-  std::vector<Command> commands;            // of selected frames
-  std::vector<Batch> batches;               // of selected frames
-  std::vector<std::string> shader_names;    // by shader: see names.h
-  std::vector<std::string> pipeline_names;  // by pipeline: see names.h
-  std::vector<bool> shader_selected;        // by shader
-  std::vector<bool> used_before;            // by pipeline: used before the selected frames
+  std::vector<Pass> passes;                   // of selected frames
+  std::vector<Command> commands;              // of selected frames
+  std::vector<Batch> batches;                 // of selected frames
+  std::vector<std::string> shader_names;      // by shader: see names.h
+  std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized
+  std::vector<std::string> pipeline_names;    // by pipeline: see names.h
+  std::vector<bool> shader_selected;          // by shader
+  std::vector<bool> used_before;              // by pipeline: used before the selected frames
 
   // What `commands` has an element for.
   enum class Detail {

@@ -104,7 +104,8 @@ std::vector<std::string> name_shaders(const Model& model) {
   return result;
 }
 
-std::vector<std::string> disambiguated_shader_names(const Model& model) {
+std::vector<std::string> disambiguated_shader_names(const Model& model,
+                                                    const std::vector<std::string>& constants) {
   struct Namesakes {
     std::set<std::string> hashes;
     std::set<std::pair<std::string, std::string>> entry_points;  // hash, entry point
@@ -126,6 +127,7 @@ std::vector<std::string> disambiguated_shader_names(const Model& model) {
       names[shader] += ":" + model.shaders[shader].entry_point;
     if (others.hashes.size() > 1 && !hash.empty())
       names[shader] += fmt::format(" ({})", short_hash(hash));
+    if (!constants[shader].empty()) names[shader] += fmt::format(" [{}]", constants[shader]);
   }
   return names;
 }

@@ -17,9 +17,11 @@ std::string short_hash(const std::string& hash);
 // By shader: the name that the application gave the module, else the name of the source file in its
 // debug information, else its short hash.
 std::vector<std::string> name_shaders(const Model& model);
-// The model's names. If several shaders of a stage have the same name, the short hash or the entry
-// point is appended: "blur.frag (0123abcd)".
-std::vector<std::string> disambiguated_shader_names(const Model& model);
+// The model's names. If several shaders of a stage have the same name, the short hash, the entry
+// point or the specialization constants that differ are appended: "blur.frag (0123abcd)",
+// "blur.frag [RADIUS=3]". `constants`: by shader (ShaderConstants::distinguishing).
+std::vector<std::string> disambiguated_shader_names(const Model& model,
+                                                    const std::vector<std::string>& constants);
 // The names that the application gave, else the short hashes. If several pipelines have the same
 // name, both.
 std::vector<std::string> name_pipelines(const Model& model);

@@ -39,6 +39,7 @@ Result<ShaderCode> load(const Model& model, uint32_t shader) {
   if (!words) return words.error();
   auto module = spirv::Module::parse(*words);
   if (!module) return module.error();
+  if (!row.constants.empty()) module = module->specialized(row.constants);
   const spv::ExecutionModel execution = as_written(
       *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
   auto map = spirv::BlockMap::build(*module, execution, row.entry_point);

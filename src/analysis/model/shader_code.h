@@ -1,4 +1,5 @@
-// The code of captured shaders, parsed and mapped to blocks on first use and then cached.
+// The code of captured shaders, as their pipelines specialize it, parsed and mapped to blocks on
+// first use and then cached.
 #pragma once
 
 #include <memory>

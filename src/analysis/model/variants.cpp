@@ -49,6 +49,8 @@ std::vector<std::vector<uint32_t>> pipelines_with_same_shaders(const Model& mode
 Variants::Variants(const Model& model, ShaderCodes& codes) : is_split_(model.shaders.size()) {
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader)
     variants_.push_back({shader, kNone});
+  constexpr int64_t kShadersAreSpecialized = 7;
+  if (model.reader.version() >= kShadersAreSpecialized) return;
   for (const std::vector<uint32_t>& alike : pipelines_with_same_shaders(model)) {
     for (const store::RowId id : model.pipelines[alike.front()].shaders) {
       const uint32_t shader = model.shader_index.find(id);

@@ -1,5 +1,6 @@
-// Shader variants, as tables distinguish them. A shader has one variant, unless several pipelines
-// specialize it differently; then it has one variant for each specialization.
+// Shader variants, as tables distinguish them. A shader has one variant. Captures before format 7
+// have one shader for all pipelines that specialize it; there it has one variant for each
+// specialization.
 //
 // Invariant: the first variants are the shaders in model order; they stand for all pipelines whose
 // specialization is not distinguished. The others follow.

@@ -126,6 +126,19 @@ TEST(Reconstruction, lines_outside_loop_headers_belong_to_one_block) {
   }
 }
 
+TEST(Reconstruction, constants_have_the_values_of_the_pipeline) {
+  const auto module = spirv::Module::parse(branching_shader());
+  ASSERT_TRUE(module.ok());
+  const auto declaration = [](const spirv::Module& code) {
+    for (const std::string& line : reconstructed(code).lines) {
+      if (line.find("constant_id = 0") != line.npos) return line;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(declaration(*module), testing::EndsWith("= true;"));
+  EXPECT_THAT(declaration(module->specialized({{0, 4, 0}})), testing::EndsWith("= false;"));
+}
+
 TEST(Reconstruction, text_holds_no_directive_of_ours) {
   for (const std::string& line : reconstructed(assembled(kLoop)).lines) {
     EXPECT_EQ(line.find("#line"), std::string::npos);

@@ -105,6 +105,12 @@ class ShaderTable {
           return known(r) ? shader_hash(model_, variants_[r].shader) : std::string();
         }).hidden());
     fields.push_back(
+        key_field("constants", "constants", "specialization constants that are not the defaults",
+                  [=, this](size_t r) -> Cell {
+                    return known(r) ? model_.shader_constants[variants_[r].shader] : std::string();
+                  })
+            .hidden());
+    fields.push_back(
         key_field("pipeline", "pipeline",
                   "pipeline that specializes the shader, if there are several specializations",
                   [=, this](size_t r) -> Cell {

@@ -11,6 +11,7 @@
 #include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
+#include "store/sqlite.h"
 
 namespace tally::analysis {
 namespace {
@@ -330,24 +331,28 @@ class Permutations : public Tables {
   void SetUp() override {
     TestScene scene(file_);
     const RowId first = scene.add_shader("11112222aaaa", "blur.comp"),
-                second = scene.add_shader("33334444bbbb", "blur.comp");
+                second = scene.add_shader("33334444bbbb", "blur.comp"),
+                third = scene.add_shader("33334444bbbb", "blur.comp", branching_shader(), kSlow);
     const RowId plain = scene.add_pipeline("aaaa0000cccc", "blur", first),
                 fast = scene.add_pipeline("bbbb0000cccc", "blur", second),
-                slow = scene.add_pipeline("cccc0000dddd", "blur", second);
+                slow = scene.add_pipeline("cccc0000dddd", "blur", third);
     scene.begin_frame(0);
     scene.dispatch(plain, {}, {}, {1, 1, 0, 1});
     scene.dispatch(fast, {}, {}, {10, 10, 0, 10});
     scene.dispatch(slow, {}, {}, {100, 0, 100, 100});
     scene.finish();
   }
+
+  static inline const Specialization kSlow = {{0, 4, 0}};
 };
 
 TEST_F(Permutations, of_a_shader_have_separate_rows_by_hash_and_specialization) {
   Analyzer analyzer = open();
   const Table table = require(analyzer.table(By::Shader, {}));
-  EXPECT_THAT(texts(table, "shader"),
-              ElementsAre("blur.comp (33334444)", "blur.comp (33334444)", "blur.comp (11112222)"));
-  EXPECT_THAT(texts(table, "pipeline"), ElementsAre("blur (cccc0000)", "blur (bbbb0000)", ""));
+  EXPECT_THAT(texts(table, "shader"), ElementsAre("blur.comp (33334444) [0=false]",
+                                                  "blur.comp (33334444)", "blur.comp (11112222)"));
+  EXPECT_THAT(texts(table, "constants"), ElementsAre("0=false", "", ""));
+  EXPECT_FALSE(table.columns[*table.column_index("constants")].shown);
   EXPECT_THAT(numbers(table, "invocations"), ElementsAre(100, 10, 1));
   EXPECT_THAT(numbers(table, "commands"), ElementsAre(1, 1, 1));
 }
@@ -359,15 +364,14 @@ TEST_F(Permutations, have_separate_lines_and_blocks) {
   for (size_t r = 0; r < lines.rows.size(); ++r) {
     if (cell(lines, r, "location") != Cell("branch.comp:6")) continue;
     last.push_back(std::get<std::string>(cell(lines, r, "shader")) + " " +
-                   std::get<std::string>(cell(lines, r, "pipeline")) + " " +
                    std::to_string(std::get<uint64_t>(cell(lines, r, "executions"))));
   }
-  EXPECT_THAT(last,
-              ElementsAre("blur.comp (33334444) blur (cccc0000) 100",
-                          "blur.comp (33334444) blur (bbbb0000) 10", "blur.comp (11112222)  1"));
+  EXPECT_THAT(last, ElementsAre("blur.comp (33334444) [0=false] 100", "blur.comp (33334444) 10",
+                                "blur.comp (11112222) 1"));
   EXPECT_TRUE(lines.columns[*lines.column_index("shader")].shown);
   const Table blocks = require(analyzer.table(By::Block, {.sort = "block"}));
-  EXPECT_THAT(texts(blocks, "pipeline"), testing::Contains("blur (cccc0000)").Times(4));
+  EXPECT_THAT(texts(blocks, "shader"),
+              testing::Contains("blur.comp (33334444) [0=false]").Times(4));
 }
 
 TEST_F(Permutations, share_one_row_per_line_with_merge) {
@@ -383,15 +387,49 @@ TEST_F(Permutations, are_listed_once_for_each_one_that_ran) {
   ASSERT_TRUE(listings.ok());
   std::vector<std::string> titles;
   for (const Table& listing : *listings) titles.push_back(listing.title);
-  EXPECT_THAT(titles, UnorderedElementsAre(HasSubstr("(11112222)"), HasSubstr("blur (bbbb0000)"),
-                                           HasSubstr("blur (cccc0000)")));
+  EXPECT_THAT(titles, UnorderedElementsAre(HasSubstr("(11112222) ("), HasSubstr("(33334444) ("),
+                                           HasSubstr("(33334444) [0=false] (")));
+}
+
+TEST_F(Permutations, are_disassembled_with_their_constants) {
+  Analyzer analyzer = open({.frames = {}, .shader = "blur.comp (33334444) [0=false]"});
+  const auto listings = analyzer.listings(ListingKind::Disassembly, {});
+  ASSERT_TRUE(listings.ok());
+  ASSERT_EQ(listings->size(), 1u);
+  EXPECT_THAT(texts(listings->front(), "text"),
+              testing::Contains(HasSubstr("OpSpecConstantFalse")));
+}
+
+// A capture of format 6 has one shader for both pipelines.
+TEST_F(Permutations, of_an_older_capture_go_by_their_pipelines) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("33334444bbbb", "blur.comp");
+    const RowId fast = scene.add_pipeline("bbbb0000cccc", "blur", shader),
+                slow = scene.add_pipeline("cccc0000dddd", "blur", shader);
+    scene.begin_frame(0);
+    scene.dispatch(fast, {}, {}, {10, 10, 0, 10});
+    scene.dispatch(slow, {}, {}, {100, 0, 100, 100});
+    scene.finish();
+  }
+  {
+    auto database = store::require(store::Database::open(file_, store::Database::Mode::Create));
+    ASSERT_TRUE(database.execute("PRAGMA user_version = 6").ok());
+  }
+  const Table table = require(open().table(By::Shader, {}));
+  EXPECT_THAT(texts(table, "shader"), ElementsAre("blur.comp", "blur.comp"));
+  EXPECT_THAT(texts(table, "pipeline"), ElementsAre("blur (cccc0000)", "blur (bbbb0000)"));
+  EXPECT_THAT(numbers(table, "invocations"), ElementsAre(100, 10));
 }
 
 TEST_F(Permutations, are_selected_by_the_name_that_a_report_shows) {
   EXPECT_THAT(open({.frames = {}, .shader = "blur.comp (11112222)"}).model().shader_selected,
-              ElementsAre(true, false));
+              ElementsAre(true, false, false));
   EXPECT_THAT(open({.frames = {}, .shader = "blur.comp"}).model().shader_selected,
-              ElementsAre(true, true));
+              ElementsAre(true, true, true));
+  EXPECT_THAT(
+      open({.frames = {}, .shader = "blur.comp (33334444) [0=false]"}).model().shader_selected,
+      ElementsAre(false, false, true));
 }
 
 TEST_F(Permutations, have_pipelines_of_different_names) {

@@ -79,11 +79,15 @@ TestScene::RowId TestScene::add_metric(catalogue::Number number) {
 }
 
 TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name,
-                                       const std::vector<uint32_t>& words) {
+                                       const std::vector<uint32_t>& words,
+                                       const Specialization& constants) {
   const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
-  const RowId shader = writer_.add(store::ShaderRow{
-      .device = device_, .module = module, .stage = kCompute, .entry_point = "main"});
-  const auto parsed = store::require(spirv::Module::parse(words));
+  const RowId shader = writer_.add(store::ShaderRow{.device = device_,
+                                                    .module = module,
+                                                    .stage = kCompute,
+                                                    .entry_point = "main",
+                                                    .constants = constants});
+  const auto parsed = store::require(spirv::Module::parse(words)).specialized(constants);
   const auto map =
       store::require(spirv::BlockMap::build(parsed, spv::ExecutionModel::GLCompute, "main"));
   costs_.clear();

@@ -29,7 +29,8 @@ class TestScene {
 
   // A compute shader whose entry point is "main".
   RowId add_shader(const std::string& hash, const std::string& name,
-                   const std::vector<uint32_t>& words = branching_shader());
+                   const std::vector<uint32_t>& words = branching_shader(),
+                   const Specialization& constants = {});
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
   void bind(RowId pipeline) { writer_.set_pipeline_bound(pipeline); }
   RowId add_label(std::optional<RowId> parent, const std::string& name);

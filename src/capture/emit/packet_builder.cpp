@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace tally::capture {
@@ -93,8 +95,21 @@ void PacketBuilder::define(Shader& shader) {
   if (std::exchange(shader.defined, true)) return;
   const std::string problem = module_problem(shader);
   const Id module = problem.empty() ? need(shader.module) : 0;
-  add(stream::Shader{shader.id, device_, module, static_cast<uint32_t>(shader.stage),
-                     shader.entry_point, problem});
+  const std::span<const SpecializationConstant> constants = shader.constants;
+  const auto sent = constants.first(std::min(constants.size(), stream::kMaxConstants));
+  if (sent.size() < constants.size()) {
+    connection_.message(store::Severity::Warning,
+                        fmt::format("a shader has {} specialization constants; the capture has the "
+                                    "first {}",
+                                    constants.size(), sent.size()));
+  }
+  add(stream::Shader{shader.id,
+                     device_,
+                     module,
+                     static_cast<uint32_t>(shader.stage),
+                     shader.entry_point,
+                     problem,
+                     {sent.begin(), sent.end()}});
 }
 
 Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {

@@ -71,6 +71,11 @@ std::shared_ptr<Module> StreamConnection::module(std::span<const uint32_t> words
   if (receiving()) {
     module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
   }
+  if (module->facts.costs_depend_on_specialization()) {
+    module->specializable =
+        module->words ? module->words
+                      : std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
+  }
   const std::lock_guard lock(mutex_);
   return modules_.try_emplace(hash, std::move(module)).first->second;
 }

@@ -58,6 +58,8 @@ struct Module : InternedObject {
   const Hash128 hash;
   const ModuleFacts facts;
   std::shared_ptr<const std::vector<uint32_t>> words;  // guarded by the emission lock
+  // The same, kept where costs depend on how a pipeline specializes the module; else null.
+  std::shared_ptr<const std::vector<uint32_t>> specializable;
 };
 
 struct ApplicationInfo {

@@ -34,10 +34,15 @@ std::vector<BlockCost> static_costs(std::span<const spirv::Block> blocks) {
 
 }  // namespace
 
-ModuleFacts module_facts(std::span<const uint32_t> words) {
+ModuleFacts module_facts(std::span<const uint32_t> words, const Specialization& constants) {
   ModuleFacts found;
-  const auto module = spirv::Module::parse(words);
+  auto module = spirv::Module::parse(words);
   if (!module) return found;
+  if (!constants.empty()) module = module->specialized(constants);
+  for (const auto& constant : module->declared_constants()) {
+    found.spec_ids.push_back(constant.spec_id);
+  }
+  std::ranges::sort(found.spec_ids);
   for (const spirv::EntryPoint& entry : module->entry_points()) {
     const auto map = spirv::BlockMap::build(*module, entry.model, entry.name);
     if (!map) continue;
@@ -47,11 +52,19 @@ ModuleFacts module_facts(std::span<const uint32_t> words) {
     const auto function =
         std::ranges::find(map->functions(), entry.function_id, &spirv::MappedFunction::id);
     if (function != map->functions().end() && function->block_count != 0) {
-      found.entry_points.push_back(
-          {*stage, entry.name, function->first_block, static_costs(map->blocks())});
+      found.entry_points.push_back({*stage, entry.name, function->first_block,
+                                    static_costs(map->blocks()),
+                                    map->costs_depend_on_specialization()});
     }
   }
   return found;
+}
+
+Specialization ModuleFacts::declared(Specialization constants) const {
+  std::erase_if(constants, [&](const SpecializationConstant& constant) {
+    return !std::ranges::binary_search(spec_ids, constant.id);
+  });
+  return constants;
 }
 
 const EntryPointFacts* ModuleFacts::find(VkShaderStageFlagBits stage,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "vk/chain.h"
+#include "vk/specialization.h"
 
 namespace tally::capture {
 namespace {
@@ -95,16 +96,34 @@ std::shared_ptr<Module> ShaderRegistry::module_of(
 
 std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& module,
                                                const VkPipelineShaderStageCreateInfo& stage) {
-  const std::string entry = stage.pName ? stage.pName : "";
+  Specialization constants;
+  if (module) constants = module->facts.declared(vk::specialization_of(stage.pSpecializationInfo));
+  ShaderKey key{module ? module->id() : 0, stage.stage, stage.pName ? stage.pName : "", constants};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = shaders_.find(key); known != shaders_.end()) return known->second;
+  }
+  auto made = make_shader(module, stage, std::move(constants));
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Shader>& shader = shaders_[{module ? module->id() : 0, stage.stage, entry}];
-  if (!shader) {
-    shader = std::make_shared<Shader>();
-    shader->id = connection_.new_id();
-    shader->module = module;
-    shader->stage = stage.stage;
-    shader->entry_point = entry;
-    if (module) shader->facts = module->facts.find(stage.stage, entry);
+  return shaders_.try_emplace(std::move(key), std::move(made)).first->second;
+}
+
+std::shared_ptr<Shader> ShaderRegistry::make_shader(const std::shared_ptr<Module>& module,
+                                                    const VkPipelineShaderStageCreateInfo& stage,
+                                                    Specialization constants) const {
+  auto shader = std::make_shared<Shader>();
+  shader->id = connection_.new_id();
+  shader->module = module;
+  shader->stage = stage.stage;
+  shader->entry_point = stage.pName ? stage.pName : "";
+  shader->constants = std::move(constants);
+  if (!module) return shader;
+  shader->facts = module->facts.find(stage.stage, shader->entry_point);
+  const bool differs =
+      shader->facts && shader->facts->costs_depend_on_specialization && !shader->constants.empty();
+  if (differs && module->specializable) {
+    shader->own_facts = module_facts(*module->specializable, shader->constants);
+    shader->facts = shader->own_facts.find(stage.stage, shader->entry_point);
   }
   return shader;
 }

@@ -20,13 +20,15 @@
 
 namespace tally::capture {
 
-// An entry point of a module in one stage, on one device.
+// An entry point of a module in one stage, on one device, specialized.
 struct Shader {
   Id id = 0;
   std::shared_ptr<Module> module;  // null: the SPIR-V is unknown
   VkShaderStageFlagBits stage{};
   std::string entry_point;
-  const EntryPointFacts* facts = nullptr;  // of the module; null: unknown
+  Specialization constants;                // that the module declares
+  const EntryPointFacts* facts = nullptr;  // of the module or `own_facts`; null: unknown
+  ModuleFacts own_facts;                   // where the specialized module has other costs
 
   // Guarded by the emission lock.
   bool defined = false;
@@ -102,12 +104,16 @@ class ShaderRegistry {
   std::shared_ptr<Module> module_of(const VkPipelineShaderStageCreateInfo& stage) const;
   std::shared_ptr<Shader> shader(const std::shared_ptr<Module>& module,
                                  const VkPipelineShaderStageCreateInfo& stage);
+  std::shared_ptr<Shader> make_shader(const std::shared_ptr<Module>& module,
+                                      const VkPipelineShaderStageCreateInfo& stage,
+                                      Specialization constants) const;
 
   StreamConnection& connection_;
   vk::HandleMap<VkShaderModule, std::shared_ptr<Module>> modules_;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines_;
   std::mutex mutex_;  // guards the members below
-  std::map<std::tuple<Id, VkShaderStageFlagBits, std::string>, std::shared_ptr<Shader>> shaders_;
+  using ShaderKey = std::tuple<Id, VkShaderStageFlagBits, std::string, Specialization>;
+  std::map<ShaderKey, std::shared_ptr<Shader>> shaders_;
   std::vector<std::shared_ptr<Pipeline>> new_pipelines_;
   // While no frame is captured, nobody takes them. At this number, destroyed ones are forgotten.
   static constexpr size_t kMinMostNew = 1024;

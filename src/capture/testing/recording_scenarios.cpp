@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "capture/testing/painter.h"
+#include "specialized.comp.h"
 
 namespace tally::test {
 namespace {
@@ -208,6 +209,33 @@ void resets(Context& context) {
   context.submit_and_wait(commands);
 }
 
+// Three pipelines of one module. The last one only gives a constant that the module does not have.
+void specialized(Context& context) {
+  const Buffer buffer(context, 4096);
+  const StorageSet set(context, {buffer});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&set_layout, 1});
+  const uint32_t values[] = {8, 5, 7};  // of the workgroup and of the array; unknown
+  const VkSpecializationMapEntry both[] = {{0, 0, 4}, {1, 4, 4}};
+  const VkSpecializationMapEntry unknown[] = {{77, 8, 4}};
+  const VkSpecializationInfo infos[] = {{2, both, sizeof values, values},
+                                        {0, nullptr, 0, nullptr},
+                                        {1, unknown, sizeof values, values}};
+  std::vector<Pipeline> pipelines;
+  for (const VkSpecializationInfo& info : infos) {
+    pipelines.push_back(make_compute_pipeline(
+        context, {{VK_SHADER_STAGE_COMPUTE_BIT, specialized_comp, "main", &info}, layout}));
+  }
+  context.run([&](VkCommandBuffer commands) {
+    set.bind(commands, layout);
+    for (const Pipeline& pipeline : pipelines) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdDispatch(commands, 3, 1, 1);
+      full_barrier(commands);
+    }
+  });
+}
+
 }  // namespace
 
 const Scenarios& recording_scenarios() {
@@ -222,7 +250,8 @@ const Scenarios& recording_scenarios() {
                                       {"many", many},
                                       {"threads", threads},
                                       {"two_devices", two_devices},
-                                      {"resets", resets}};
+                                      {"resets", resets},
+                                      {"specialized", specialized}};
   return scenarios;
 }
 

@@ -50,7 +50,7 @@ class ShaderGroup {
       return;
     }
     std::vector<VkShaderCreateInfoEXT> infos;
-    std::deque<Specialization> constants;
+    std::deque<ExtendedSpecialization> constants;
     std::deque<VkSpecializationInfo> specializations;
     for (size_t i = 0; i < members_.size(); ++i) {
       const ShaderOrigin& origin = *members_[i].shader->origin;
@@ -100,6 +100,8 @@ class ShaderGroup {
           VkPipelineShaderStageCreateInfo{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO});
       info.stage = member.shader->stage;
       info.pName = member.shader->origin->entry_point.c_str();
+      info.pSpecializationInfo =
+          &specializations_.emplace_back(member.shader->origin->specialization());
       stages_.emplace_back(&info, member.shader->origin->code);
     }
   }
@@ -153,7 +155,7 @@ class ShaderGroup {
 
   VkShaderCreateInfoEXT variant_info(size_t i, const Counted& counted) const {
     const ShaderOrigin& origin = *members_[i].shader->origin;
-    const std::vector<uint32_t>& words = counted.code ? counted.code->words : origin.code->words;
+    const std::vector<uint32_t>& words = counted.code ? *counted.code->words : origin.code->words;
     VkShaderCreateInfoEXT info = members_[i].info;
     info.codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT;
     info.codeSize = words.size() * sizeof(uint32_t);
@@ -166,7 +168,7 @@ class ShaderGroup {
   // The shaders of a stage that are in one execution set count into one record. Returns whether
   // constants were added.
   bool place_counters(size_t i, Variant variant, const Counted& counted,
-                      Specialization& constants) const {
+                      ExtendedSpecialization& constants) const {
     ShaderObject& shader = *members_[i].shader;
     if (!counts_blocks(counted.variant) || !may_be_in_sets(members_[i].info) ||
         !counted.code->record_spec_ids) {
@@ -187,6 +189,7 @@ class ShaderGroup {
   std::span<const NewShader> members_;
   const bool alpha_to_coverage_;
   bool tests_early_ = false;
+  std::deque<VkSpecializationInfo> specializations_;
   std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
   std::vector<Stage> stages_;
 };

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "catalogue/stages.h"
 #include "counters/shader/validator.h"
+#include "vk/specialization.h"
 
 namespace tally::counters {
 namespace {
@@ -17,15 +18,23 @@ constexpr size_t kMaxRememberedLocations = 1 << 16;
 
 struct Blocks {
   std::vector<spirv::InstructionMix> costs;
+  bool depend_on_specialization = false;
   uint32_t entry = 0;
   spirv::FeedbackLayout feedback;
 };
+
+std::vector<spirv::InstructionMix> costs_of_blocks(const spirv::BlockMap& map) {
+  std::vector<spirv::InstructionMix> costs;
+  for (const spirv::Block& block : map.blocks()) costs.push_back(block.mix);
+  return costs;
+}
 
 Result<Blocks> find_blocks(const spirv::AnalyzedModule& analyzed, const spirv::EntryPoint& entry) {
   const Result<spirv::BlockMap>& map = analyzed.block_map(entry);
   if (!map) return map.error();
   Blocks blocks;
-  for (const spirv::Block& block : map->blocks()) blocks.costs.push_back(block.mix);
+  blocks.costs = costs_of_blocks(*map);
+  blocks.depend_on_specialization = map->costs_depend_on_specialization();
   blocks.feedback = spirv::feedback_layout(analyzed.module(), entry);
   for (const spirv::MappedFunction& mapped : map->functions()) {
     if (mapped.id == entry.function_id) blocks.entry = mapped.first_block;
@@ -42,11 +51,40 @@ const char* stage_name(VkShaderStageFlagBits stage) {
 
 Result<Instrumenter::Shader> Instrumenter::instrument(const Stage& stage,
                                                       const spirv::BlockCountOptions& options) {
-  const Key key{stage.code->hash, options};
-  if (Shader known = find(key)) return known;
-  Result<Shader> made = make(stage, options);
-  if (made) remember(key, *made);
-  return made;
+  const auto find_or_make = [&](const spirv::BlockCountOptions& chosen,
+                                const auto& make_it) -> Result<Shader> {
+    const Key key{stage.code->hash, chosen};
+    if (Shader known = find(key)) return known;
+    Result<Shader> made = make_it();
+    if (made) remember(key, *made);
+    return made;
+  };
+  Result<Shader> plain = find_or_make(options, [&] { return make(stage, options); });
+  const bool may_differ = plain && (*plain)->info->costs_depend_on_specialization;
+  if (!may_differ || stage.info->pSpecializationInfo == nullptr || !stage.module()) return plain;
+  spirv::BlockCountOptions special = options;
+  special.constants =
+      stage.module()->module().declared(vk::specialization_of(stage.info->pSpecializationInfo));
+  if (special.constants.empty()) return plain;
+  return find_or_make(special, [&] { return specialize(*plain, stage, special); });
+}
+
+Result<Instrumenter::Shader> Instrumenter::specialize(
+    const Shader& plain, const Stage& stage, const spirv::BlockCountOptions& options) const {
+  auto shader = std::make_shared<InstrumentedShader>(*plain);
+  const bool sums_costs = options.regions && !options.regions->only_invocations;
+  if (sums_costs) {  // in the shader
+    const Result<Shader> made = make(stage, options);
+    if (!made) return made.error();
+    *shader = **made;
+  }
+  const spirv::EntryPoint* entry = stage.entry_point(options.stage);
+  const auto map = stage.module()->block_map(*entry, options.constants);
+  if (!map) return map.error();
+  auto info = std::make_shared<StageInfo>(*shader->info);
+  info->blocks = costs_of_blocks(*map);
+  shader->info = std::move(info);
+  return Shader(std::move(shader));
 }
 
 Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
@@ -74,11 +112,12 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
   if (!counted->left_out.empty()) {
     log(LogLevel::Warning, "a {} shader: {}", stage_name(stage.info->stage), counted->left_out);
   }
-  auto info = std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan),
-                                                          std::move(blocks->costs), blocks->entry,
-                                                          blocks->feedback, counted->tests_early});
+  auto info = std::make_shared<const StageInfo>(StageInfo{
+      std::move(counted->plan), std::move(blocks->costs), blocks->depend_on_specialization,
+      blocks->entry, blocks->feedback, counted->tests_early});
   return Shader(std::make_shared<const InstrumentedShader>(
-      InstrumentedShader{std::move(counted->words), counted->record_spec_ids, std::move(info)}));
+      InstrumentedShader{std::make_shared<const std::vector<uint32_t>>(std::move(counted->words)),
+                         counted->record_spec_ids, std::move(info)}));
 }
 
 std::optional<uint32_t> Instrumenter::find_free_location(const Stage& vertex,
@@ -113,10 +152,10 @@ void Instrumenter::remember(const Key& key, const Shader& shader) {
   const std::lock_guard lock(mutex_);
   if (!shaders_.emplace(key, shader).second) return;
   order_.push_back(key);
-  words_ += shader->words.size();
+  words_ += shader->words->size();
   while (words_ > kMaxRememberedWords && order_.size() > 1) {
     const auto oldest = shaders_.find(order_.front());
-    words_ -= oldest->second->words.size();
+    words_ -= oldest->second->words->size();
     shaders_.erase(oldest);
     order_.pop_front();
   }

@@ -29,7 +29,7 @@ struct InstrumenterOptions {
 };
 
 struct InstrumentedShader {
-  std::vector<uint32_t> words;
+  std::shared_ptr<const std::vector<uint32_t>> words;
   std::optional<spirv::RecordSpecIds> record_spec_ids;
   std::shared_ptr<const StageInfo> info;
 };
@@ -38,7 +38,8 @@ class Instrumenter {
  public:
   explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
 
-  // An error tells the user why the shader runs uninstrumented. The stage's code must be known.
+  // An error tells the user why the shader runs uninstrumented. The stage's code must be known. The
+  // costs are those of the module that the stage specializes.
   Result<std::shared_ptr<const InstrumentedShader>> instrument(
       const Stage& stage, const spirv::BlockCountOptions& options);
 
@@ -75,6 +76,9 @@ class Instrumenter {
 
   std::optional<uint32_t> free_location_of(const Stage& stage);
   Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
+  // `plain` with the costs of a specialized module.
+  Result<Shader> specialize(const Shader& plain, const Stage& stage,
+                            const spirv::BlockCountOptions& options) const;
   Shader find(const Key& key);
   void remember(const Key& key, const Shader& shader);
 

@@ -18,11 +18,12 @@
 namespace tally::counters {
 
 // One instrumented shader: how its counters map to its blocks. Depends on the module and the
-// options alone.
+// options alone, but for the costs, which may depend on the specialization.
 struct StageInfo {
   spirv::CounterPlan plan;
   std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
-  uint32_t entry_block = 0;                   // executed once by every invocation
+  bool costs_depend_on_specialization = false;
+  uint32_t entry_block = 0;  // executed once by every invocation
   spirv::FeedbackLayout feedback;
   bool tests_early = false;  // of a fragment shader: its invocations come after the tests
 };

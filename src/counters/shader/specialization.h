@@ -9,10 +9,10 @@
 
 namespace tally::counters {
 
-class Specialization {
+class ExtendedSpecialization {
  public:
   // `original` may be null.
-  explicit Specialization(const VkSpecializationInfo* original) {
+  explicit ExtendedSpecialization(const VkSpecializationInfo* original) {
     if (!original) return;
     entries_.assign(original->pMapEntries, original->pMapEntries + original->mapEntryCount);
     const auto* bytes = static_cast<const std::byte*>(original->pData);

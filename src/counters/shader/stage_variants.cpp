@@ -192,7 +192,7 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   const auto shader = instrumenter.instrument(stage, *options);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;
-  const Result<VkShaderModule> module = create_module(instrumented.words);
+  const Result<VkShaderModule> module = create_module(*instrumented.words);
   if (!module) return module.error();
   target.module = *module;
   vk::ChainCopy& chain = chains_.emplace_back(target.pNext);

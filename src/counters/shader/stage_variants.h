@@ -79,7 +79,7 @@ class StageVariants {
   struct Specialized {
     explicit Specialized(const VkSpecializationInfo* original) : constants(original) {}
 
-    Specialization constants;
+    ExtendedSpecialization constants;
     VkSpecializationInfo info{};
   };
   void specialize(VkPipelineShaderStageCreateInfo& target, const spirv::RecordSpecIds& ids,

@@ -113,7 +113,7 @@ Result<CallTree> CallTree::make(const analysis::Model& model, const analysis::Pr
   CallTree tree;
   tree.model_ = &model;
   tree.metrics_ = analysis::describe_metrics(model);
-  tree.shader_names_ = analysis::disambiguated_shader_names(model);
+  tree.shader_names_ = model.shader_names;
   tree.codes_ = std::make_unique<analysis::ShaderCodes>(model);
   tree.variants_ = std::make_unique<analysis::Variants>(model, *tree.codes_);
   auto commands = analysis::CommandCosts::count(model, *tree.variants_, progress);

@@ -27,6 +27,8 @@ class AnalyzedModule {
   // Of a function that has a Cfg.
   const IntegerVariables& integer_variables(uint32_t function) const;
   const Result<BlockMap>& block_map(const EntryPoint& entry) const;
+  // With the costs of the module that is specialized like this.
+  Result<BlockMap> block_map(const EntryPoint& entry, const Specialization& constants) const;
 
  private:
   Module module_;

@@ -32,7 +32,9 @@ class BlockMapBuilder {
         costs_(module),
         sources_(module),
         cursor_(sources_),
-        instances_(static_cast<uint32_t>(functions)) {}
+        instances_(static_cast<uint32_t>(functions)) {
+    map_.costs_depend_on_specialization_ = costs_.types_depend_on_specialization();
+  }
 
   void add_function(const Function& function, bool is_countable);
   BlockMap finish() &&;
@@ -96,6 +98,7 @@ void BlockMapBuilder::add_block(const BlockRange& range) {
 void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
   if (!is_executed(module_, instruction)) return;
   costs_.add(instruction, block.mix);
+  map_.costs_depend_on_specialization_ |= costs_.depends_on_specialization(instruction);
   const SourcePlace& place = cursor_.place();
   if (!place.location) return;
   if (!block.location) block.location = place.location;

@@ -58,6 +58,8 @@ class BlockMap {
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
   std::span<const SourceFile> files() const { return files_; }
+  // Whether the costs may differ in pipelines that specialize the module differently.
+  bool costs_depend_on_specialization() const { return costs_depend_on_specialization_; }
   // The base name of the first file in the debug information; empty if there is none.
   std::string source_name() const;
   // The functions' names in the source, including functions that were inlined everywhere.
@@ -76,6 +78,7 @@ class BlockMap {
   std::vector<SourceFile> files_;
   std::vector<std::string> source_functions_;
   std::vector<LineCost> lines_;
+  bool costs_depend_on_specialization_ = false;
 };
 
 }  // namespace tally::spirv

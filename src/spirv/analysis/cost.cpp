@@ -194,6 +194,21 @@ void CostModel::add(const Instruction& instruction, InstructionMix& mix) const {
   }
 }
 
+bool CostModel::depends_on_specialization(const Instruction& instruction) const {
+  const auto is_specialized = [&](size_t operand) {
+    return module_->is_specialization_constant(instruction.operand(operand));
+  };
+  const spv::Op opcode = instruction.opcode();
+  if (opcode == spv::Op::OpCopyMemorySized) return is_specialized(2);
+  if (opcode == newer::OpCooperativeVectorMatrixMulNV) {
+    return is_specialized(5) || is_specialized(6);
+  }
+  if (opcode == newer::OpCooperativeVectorMatrixMulAddNV) {
+    return is_specialized(8) || is_specialized(9);
+  }
+  return false;
+}
+
 // The shape that determines the cost of an operation: that of its result, or of its operand if the
 // result is a pair (carry, borrow, extended product).
 const TypeShape& CostModel::value_shape(const Instruction& instruction) const {

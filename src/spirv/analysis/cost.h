@@ -8,7 +8,8 @@
 // - Memory accesses, texture operations and the like count instructions and bytes; inputs, outputs
 // and
 //   local variables count components.
-// - Specialization constants have their default values.
+// - Specialization constants have their default values: the costs in a pipeline are those of the
+//   module that it specializes (Module::specialized).
 #pragma once
 
 #include <array>
@@ -111,6 +112,11 @@ class CostModel {
     add(instruction, mix);
     return mix;
   }
+
+  // Whether the cost of an instruction may depend on a specialization constant: of any, because of
+  // the size of a type, or of this one.
+  bool types_depend_on_specialization() const { return types_.depends_on_specialization(); }
+  bool depends_on_specialization(const Instruction& instruction) const;
 
  private:
   const TypeShape& value_shape(const Instruction& instruction) const;

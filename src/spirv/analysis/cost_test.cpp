@@ -317,6 +317,60 @@ TEST(cost, cooperative_matrices_count_the_whole_product) {
   EXPECT_EQ(vector[CostClass::MatrixMultiplyAdd], 32u * 16);
 }
 
+// The shape of a shader whose matrices and array are sized by specialization constants, as GLSL's
+// GL_KHR_cooperative_matrix writes it: the constants' defaults are 1.
+Module sized_by_constants() {
+  test::Words words = test::assemble(R"(
+    OpCapability Shader
+    OpCapability Linkage
+    OpCapability Float16
+    OpMemoryModel Logical GLSL450
+    OpDecorate %4 SpecId 0
+    OpDecorate %5 SpecId 1
+    OpDecorate %6 SpecId 2
+    %1 = OpTypeInt 32 0
+    %2 = OpTypeFloat 16
+    %3 = OpConstant %1 3
+    %4 = OpSpecConstant %1 1
+    %5 = OpSpecConstant %1 1
+    %6 = OpSpecConstant %1 1
+    %7 = OpSpecConstantOp %1 IMul %5 %6
+    %8 = OpTypeArray %2 %7
+    %9 = OpTypePointer Function %8
+  )");
+  words[3] = 100;
+  const auto append = [&](const test::Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  const auto matrix = static_cast<spv::Op>(4456);
+  append(test::instruction(matrix, {20, 2, 3, 4, 6, 3}));  // M x K
+  append(test::instruction(matrix, {21, 2, 3, 6, 5, 3}));  // K x N
+  append(test::instruction(matrix, {22, 2, 3, 4, 5, 3}));  // M x N
+  append(test::instruction(spv::Op::OpUndef, {20, 30}));
+  append(test::instruction(spv::Op::OpUndef, {21, 31}));
+  append(test::instruction(spv::Op::OpUndef, {22, 32}));
+  append(test::instruction(spv::Op::OpUndef, {9, 33}));
+  return test::parsed(words);
+}
+
+TEST(cost, matrices_and_arrays_have_the_sizes_of_the_specialized_module) {
+  const auto costs = [](const Module& module) {
+    const auto product = static_cast<spv::Op>(4459);
+    return std::pair(
+        cost_of_words(
+            module, test::instruction(product, {22, 50, 30, 31, 32}))[CostClass::MatrixMultiplyAdd],
+        cost_of_words(module,
+                      test::instruction(spv::Op::OpLoad, {8, 51, 33}))[CostClass::LocalLoad]);
+  };
+  const Module module = sized_by_constants();
+  EXPECT_EQ(costs(module), std::pair(uint64_t{1}, uint64_t{1}));
+  EXPECT_EQ(costs(module.specialized({{0, 4, 8}, {1, 4, 16}, {2, 4, 4}})),
+            std::pair(uint64_t{8 * 16 * 4}, uint64_t{16 * 4}));
+  EXPECT_TRUE(CostModel(module).types_depend_on_specialization());
+  EXPECT_FALSE(
+      CostModel(test::parsed(test::assemble(kCooperative))).types_depend_on_specialization());
+}
+
 TEST(cost, integer_dot_products_count_by_packed_component) {
   const Module module = test::parsed(test::assemble(R"(
     OpCapability Shader

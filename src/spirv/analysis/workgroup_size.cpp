@@ -28,7 +28,7 @@ std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoi
     WorkgroupSize size{};
     for (uint32_t i = 0; i < 3; ++i) {
       const auto value = module.constant_value(composite->operand(i));
-      if (!value) return std::nullopt;
+      if (!value || module.is_specialization_constant(composite->operand(i))) return std::nullopt;
       size[i] = static_cast<uint32_t>(*value);
     }
     return size;

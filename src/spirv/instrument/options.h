@@ -6,6 +6,7 @@
 #include <spirv/unified1/spirv.hpp11>
 #include <string>
 
+#include "base/specialization.h"
 #include "spirv/instrument/driver_workarounds.h"
 
 namespace tally::spirv {
@@ -108,6 +109,9 @@ struct BlockCountOptions {
   bool identity = false;                                 // parse and write the module unchanged
   // The pass may raise the module's version up to this one if that makes its code better.
   uint32_t spirv_version_limit = 0x00010300;
+  // How the pipeline specializes the module: sums of static costs by region have the costs of the
+  // specialized module. Nothing else of the code depends on it.
+  Specialization constants;
 
   bool operator==(const BlockCountOptions&) const = default;
 };

@@ -128,20 +128,4 @@ ExtInstSet Module::ext_inst_set(uint32_t import_id) const {
   return found == imports_.end() || found->instruction != index ? ExtInstSet::None : found->set;
 }
 
-std::optional<uint64_t> Module::constant_value(uint32_t id) const {
-  const std::optional<Instruction> constant = definition(id);
-  if (!constant) return std::nullopt;
-  switch (constant->opcode()) {
-    case spv::Op::OpConstant:
-    case spv::Op::OpSpecConstant:
-      break;
-    case spv::Op::OpConstantNull:
-      return 0;
-    default:
-      return std::nullopt;
-  }
-  if (opcode_of(constant->type_id()) != spv::Op::OpTypeInt) return std::nullopt;
-  return constant->operand(0) | static_cast<uint64_t>(constant->operand(1)) << 32;
-}
-
 }  // namespace tally::spirv

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/specialization.h"
 #include "base/status.h"
 #include "spirv/ir/call_graph.h"
 #include "spirv/ir/instruction.h"
@@ -149,12 +150,27 @@ class Module {
   // Which set an id imports.
   ExtInstSet ext_inst_set(uint32_t import_id) const;
 
-  // The value of an integer constant of at most 64 bits, zero-extended, or the default value of a
-  // specialization constant. Empty for other ids.
+  // The value of an integer constant of at most 64 bits, zero-extended. Specialization constants
+  // have their default values, and what is computed of them follows. Empty for other ids.
   std::optional<uint64_t> constant_value(uint32_t id) const;
+  // Whether the value of a constant, or of a part of it, may be specialized.
+  bool is_specialization_constant(uint32_t id) const;
+
+  // The constants that have a SpecId, in module order.
+  struct DeclaredConstant {
+    uint32_t instruction;  // index
+    uint32_t spec_id;
+  };
+  std::vector<DeclaredConstant> declared_constants() const;
+  // Those that the module declares: others have no effect.
+  Specialization declared(const Specialization& constants) const;
+  // The module whose default values are these constants. Ids and instructions stay where they are.
+  Module specialized(const Specialization& constants) const;
 
  private:
   friend class ModuleParser;
+  void set_default(uint32_t index, uint64_t bits);
+  void fold_constants();
   // Indices of instructions about ids.
   struct About {
     std::vector<uint32_t> ids;           // sorted
@@ -172,7 +188,9 @@ class Module {
   CallGraph calls_;
   About names_, decorations_, execution_modes_;
   std::vector<uint32_t> capabilities_;
-  std::vector<uint32_t> extensions_;  // instruction indices
+  std::vector<uint32_t> extensions_;               // instruction indices
+  std::vector<uint32_t> specialization_;           // instruction indices of OpSpecConstant*
+  std::unordered_map<uint32_t, uint64_t> folded_;  // by id of an OpSpecConstantOp
   struct Import {
     uint32_t id;
     uint32_t instruction;

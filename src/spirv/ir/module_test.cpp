@@ -130,6 +130,104 @@ TEST(module, constants_of_64_bits_have_both_words) {
   EXPECT_THAT(values, ::testing::UnorderedElementsAre(3u, 0x100000002u));
 }
 
+// The ids are those of the text. %1 to %9 are specialization constants, %20 and later follow.
+constexpr std::string_view kSpecialized = R"(
+  OpDecorate %1 SpecId 0
+  OpDecorate %2 SpecId 10
+  OpDecorate %3 SpecId 2
+  OpDecorate %4 SpecId 3
+  OpDecorate %5 SpecId 4
+  OpDecorate %6 SpecId 5
+  OpDecorate %group SpecId 6
+  %group = OpDecorationGroup
+  OpGroupDecorate %group %7
+  %u = OpTypeInt 32 0
+  %i = OpTypeInt 32 1
+  %u64 = OpTypeInt 64 0
+  %i16 = OpTypeInt 16 1
+  %f = OpTypeFloat 32
+  %b = OpTypeBool
+  %v2 = OpTypeVector %u 2
+  %v3 = OpTypeVector %u 3
+  %1 = OpSpecConstant %u 6
+  %2 = OpSpecConstant %i -7
+  %3 = OpSpecConstantTrue %b
+  %4 = OpSpecConstant %u64 0x100000002
+  %5 = OpSpecConstant %i16 -2
+  %6 = OpSpecConstant %f 1
+  %7 = OpSpecConstant %u 40
+  %two = OpConstant %i 2
+  %minus = OpConstant %i -1
+  %nothing = OpConstantNull %u
+  %20 = OpSpecConstantOp %u IMul %1 %7
+  %21 = OpSpecConstantOp %i SDiv %2 %two
+  %22 = OpSpecConstantOp %i SMod %2 %two
+  %23 = OpSpecConstantOp %i SRem %2 %two
+  %24 = OpSpecConstantOp %u Select %3 %1 %7
+  %25 = OpSpecConstantOp %b ULessThan %1 %7
+  %26 = OpSpecConstantOp %u Select %25 %20 %24
+  %27 = OpSpecConstantOp %i ShiftRightArithmetic %2 %two
+  %28 = OpSpecConstantOp %i SConvert %5
+  %29 = OpSpecConstantOp %u UDiv %1 %nothing
+  %30 = OpSpecConstantComposite %v3 %1 %7 %20
+  %31 = OpSpecConstantOp %u CompositeExtract %30 1
+  %32 = OpSpecConstantOp %v3 CompositeInsert %1 %30 2
+  %33 = OpSpecConstantOp %v2 VectorShuffle %32 %30 2 5
+  %34 = OpSpecConstantOp %v2 IAdd %33 %33
+  %35 = OpSpecConstantOp %u CompositeExtract %34 0
+  %36 = OpSpecConstantOp %u CompositeExtract %34 1
+  %37 = OpSpecConstantOp %u64 ISub %4 %4
+  %38 = OpSpecConstantOp %i SDiv %2 %minus
+  %39 = OpSpecConstantOp %u IAdd %29 %1
+)";
+
+std::vector<std::optional<int64_t>> numbers_of(const Module& module, uint32_t first,
+                                               uint32_t last) {
+  std::vector<std::optional<int64_t>> numbers;
+  for (uint32_t id = first; id <= last; ++id) {
+    const auto value = module.constant_value(id);
+    const auto type = module.definition(module.type_of(id));
+    const bool is_int32 = type && type->operand(0) == 32;
+    numbers.push_back(value ? std::optional(is_int32 ? int64_t{static_cast<int32_t>(*value)}
+                                                     : static_cast<int64_t>(*value))
+                            : std::nullopt);
+  }
+  return numbers;
+}
+
+TEST(module, what_is_computed_of_specialization_constants_follows_from_their_defaults) {
+  const Module module = parsed(assemble_shader(kSpecialized));
+  const auto unknown = std::nullopt;
+  EXPECT_THAT(numbers_of(module, 20, 39),
+              ElementsAre(240, -3, 1, -1, 6, unknown, 240, -2, -2, unknown, unknown, 40, unknown,
+                          unknown, unknown, 12, 480, 0, 7, unknown));
+  EXPECT_TRUE(module.is_specialization_constant(20));
+  EXPECT_TRUE(module.is_specialization_constant(30));
+}
+
+TEST(module, a_specialized_module_has_the_values_of_the_application) {
+  const Module module = parsed(assemble_shader(kSpecialized));
+  const Specialization constants = {{0, 4, 100},        {2, 4, 0}, {3, 8, 0x300000004}, {4, 2, 5},
+                                    {5, 4, 0x40000000}, {6, 4, 9}, {10, 4, 0xfffffff3}, {77, 4, 1}};
+  EXPECT_EQ(module.declared(constants).size(), 7u) << "77 is none of the module";
+  const Module special = module.specialized(constants);
+  const auto unknown = std::nullopt;
+  EXPECT_THAT(numbers_of(special, 1, 7),
+              ElementsAre(100, -13, unknown, 0x300000004, 5, unknown, 9));
+  EXPECT_THAT(numbers_of(special, 20, 28), ElementsAre(900, -6, 1, -1, 9, unknown, 9, -4, 5));
+  EXPECT_EQ(special.words().size(), module.words().size());
+  const std::string text = test::disassemble(special.words());
+  EXPECT_THAT(text, ::testing::HasSubstr("OpSpecConstantFalse"));
+  EXPECT_THAT(text, ::testing::HasSubstr("%6 = OpSpecConstant %14 2"));
+  EXPECT_EQ(module.constant_value(1), 6u) << "the module itself stays as it is";
+}
+
+TEST(module, a_negative_value_of_16_bits_is_sign_extended) {
+  const Module special = parsed(assemble_shader(kSpecialized)).specialized({{4, 2, 0xfff0}});
+  EXPECT_EQ(special.constant_value(5), 0xfffffff0u);
+  EXPECT_EQ(special.constant_value(28), 0xfffffff0u);
+}
+
 TEST(module, ids_far_beyond_the_words_lead_to_definitions_too) {
   const uint32_t high = kBoundLimit - 1;
   const Module module =

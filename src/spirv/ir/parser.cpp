@@ -76,6 +76,7 @@ Result<Module> ModuleParser::parse() {
   if (Status status = refuse_cycles(); !status) return status.error();
   sort_tables();
   build_call_graph();
+  module_.fold_constants();
   return std::move(module_);
 }
 
@@ -278,6 +279,12 @@ void ModuleParser::collect(const Instruction& instruction) {
     case spv::Op::OpExecutionMode:
     case spv::Op::OpExecutionModeId:
       execution_modes_.push_back({instruction.operand(0), index()});
+      break;
+    case spv::Op::OpSpecConstant:
+    case spv::Op::OpSpecConstantTrue:
+    case spv::Op::OpSpecConstantFalse:
+    case spv::Op::OpSpecConstantOp:
+      module_.specialization_.push_back(index());
       break;
     case spv::Op::OpEntryPoint: {
       const std::span<const uint32_t> operands = instruction.operands();

@@ -39,7 +39,7 @@ const TypeShape& TypeTable::shape(uint32_t type_id) const {
 }
 
 // Finds only types declared before: a forward reference, which only a pointer may have, gives None.
-TypeShape TypeTable::make(const Instruction& type) const {
+TypeShape TypeTable::make(const Instruction& type) {
   using Kind = TypeShape::Kind;
   switch (type.opcode()) {
     case spv::Op::OpTypeBool:
@@ -76,11 +76,12 @@ TypeShape TypeTable::make(const Instruction& type) const {
   return {};
 }
 
-uint64_t TypeTable::constant_or_one(uint32_t id) const {
+uint64_t TypeTable::constant_or_one(uint32_t id) {
+  depends_on_specialization_ |= module_->is_specialization_constant(id);
   return std::min(module_->constant_value(id).value_or(1), kMaxSize);
 }
 
-TypeShape TypeTable::cooperative_matrix(const Instruction& type) const {
+TypeShape TypeTable::cooperative_matrix(const Instruction& type) {
   TypeShape matrix;
   matrix.kind = TypeShape::Kind::CooperativeMatrix;
   matrix.rows = constant_or_one(type.operand(2));

@@ -37,16 +37,19 @@ class TypeTable {
   const TypeShape& shape(uint32_t type_id) const;
   // The shape of the type of a value, by its id.
   const TypeShape& shape_of(uint32_t id) const { return shape(module_->type_of(id)); }
+  // Whether a specialization constant determines the size of a type.
+  bool depends_on_specialization() const { return depends_on_specialization_; }
 
  private:
-  TypeShape make(const Instruction& type) const;
+  TypeShape make(const Instruction& type);
   TypeShape repeated(TypeShape element, uint64_t count) const;
   TypeShape composite(const Instruction& type) const;
-  TypeShape cooperative_matrix(const Instruction& type) const;
-  uint64_t constant_or_one(uint32_t id) const;
+  TypeShape cooperative_matrix(const Instruction& type);
+  uint64_t constant_or_one(uint32_t id);
 
   const Module* module_;
   std::vector<TypeShape> shapes_;  // by instruction index
+  bool depends_on_specialization_ = false;
 };
 
 }  // namespace tally::spirv

@@ -39,6 +39,7 @@ export interface Head {
   strings: string[];               // names, source texts (one string a file), calls ... shared by all captures
   captures: Capture[];             // [new] or, with --against, [new, old]
   default_metric: string;          // the metric by which the page opens: "instructions" where there is one
+  preferred_metrics: string[];     // those that tables and totals show where they are not all zero, the most informative first
   against: { notes: string[] } | null;  // with --against: what makes the captures hard to compare
 }
 
@@ -64,7 +65,8 @@ export interface Capture {
     queues: Table;        // name(str)
     pipelines: Table;     // name(str), hash(str), bind_point(str), match
     shaders: Table;       // those that ran; "(unknown)" has the counts of stages that the capture does not name. name(str, as reports show it), stage(str), entry_point(str), hash(str),
-                          // pipeline(str, its specialization or ""), not_counted(str reason or ""),
+                          // constants(str, those that are not the defaults), pipeline(str; of captures before format 7: one that
+                          // specializes it, or ""), not_counted(str reason or ""),
                           // source(u8: 0 debug information, 1 reconstructed GLSL, 2 SPIR-V), invocation_block(blocks), match
     pipeline_shaders: Table; // pipeline(pipelines), shader(shaders)
     commands: Table;      // frame(frames), number, pass(passes), call(str), kind(u8: 0 draw, 1 dispatch or other),

@@ -358,6 +358,7 @@ function shaderFields(model: Model, blocks: BlockSums, rows: number[], of: Int32
     text('stage', 'stage', 'stage of the pipeline', column('stage')),
     text('entry_point', 'entry point', 'name of the entry point', column('entry_point'), false),
     text('hash', 'hash', 'hash of the SPIR-V module', column('hash'), false),
+    text('constants', 'constants', 'specialization constants that are not the defaults', column('constants'), false),
     text('pipeline', 'pipeline', 'pipeline that specializes the shader, if there are several specializations', column('pipeline'), rows.some((_, r) => !!column('pipeline')(r))),
     number('invocations', 'invocations', 'invocations of the shader, without helpers', 'count', (r) => (column('not_counted')(r) ? null : invocations[r])),
     number('commands', 'commands', 'draws and dispatches that ran it', 'count', (r) => used[r]),
