@@ -121,6 +121,24 @@ uint32_t default_metric(const std::vector<Metric>& metrics) {
   return 0;
 }
 
+// Work that few programs have comes first: where it is there, it is what they are about.
+std::span<const std::string_view> preferred_metrics() {
+  static constexpr std::string_view kIds[] = {"instructions",
+                                              "matrix_multiply_adds",
+                                              "ray_traversals",
+                                              "fma",
+                                              "int8",
+                                              "float64",
+                                              "special_function",
+                                              "texture_samples",
+                                              "image_loads",
+                                              "image_stores",
+                                              "buffer_bytes_loaded",
+                                              "buffer_bytes_stored",
+                                              "atomics"};
+  return kIds;
+}
+
 uint32_t executions_metric(const std::vector<Metric>& metrics) {
   for (uint32_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].id == "executions") return i;

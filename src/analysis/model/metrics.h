@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model/model.h"
@@ -40,6 +42,10 @@ std::vector<Metric> describe_metrics(const Model& model);
 // The metric that tables are sorted by unless the user selects another: instructions, else the
 // first.
 uint32_t default_metric(const std::vector<Metric>& metrics);
+
+// The ids of the metrics that tables show by default where they are not all zero, the most
+// informative first.
+std::span<const std::string_view> preferred_metrics();
 
 uint32_t executions_metric(const std::vector<Metric>& metrics);
 

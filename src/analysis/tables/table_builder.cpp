@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -14,12 +13,7 @@
 namespace tally::analysis {
 namespace {
 
-// Metrics that are shown by default if they are not all zero, the most informative first. JSON and
-// --columns offer all metrics.
-constexpr std::array kPreferredMetrics = {
-    "instructions", "fma",          "special_function",    "texture_samples",
-    "image_loads",  "image_stores", "buffer_bytes_loaded", "buffer_bytes_stored",
-    "atomics"};
+// Of the preferred metrics. JSON and --columns offer all metrics.
 constexpr size_t kMaxShown = 4;
 
 Result<size_t> find_column(const Table& table, const std::string& id) {
@@ -60,8 +54,8 @@ void hide_empty_columns(Table& table) {
 
 void show_preferred_metrics(Table& table) {
   size_t shown = 0;
-  for (const char* id : kPreferredMetrics) {
-    const auto column = table.column_index(id);
+  for (const std::string_view id : preferred_metrics()) {
+    const auto column = table.column_index(std::string(id));
     if (!column || shown == kMaxShown || all_zero(table, *column)) continue;
     table.columns[*column].shown = true;
     ++shown;

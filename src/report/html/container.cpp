@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "analysis/model/metrics.h"
 #include "report/json.h"
 #include "report/values.h"
 
@@ -117,11 +118,14 @@ std::string head_text(const Dataset& dataset, std::string_view tool_version, Pla
   Json captures = Json::array();
   for (const DataCapture& capture : dataset.captures)
     captures.push_back(capture_json(capture, places));
+  Json preferred = Json::array();
+  for (const std::string_view id : analysis::preferred_metrics()) preferred.push_back(id);
   Json head = {{"version", kVersion},
                {"tool_version", tool_version},
                {"strings", std::move(strings)},
                {"captures", std::move(captures)},
                {"default_metric", dataset.default_metric},
+               {"preferred_metrics", std::move(preferred)},
                {"against", nullptr}};
   if (dataset.captures.size() > 1) head["against"] = {{"notes", dataset.notes}};
   return head.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -26,8 +26,6 @@ export interface TableSource {
   original: (side: number, row: number) => number; // the row in the groups of a side, or -1
 }
 
-const kPreferred = ['instructions', 'fma', 'special_function', 'texture_samples', 'image_loads', 'image_stores',
-  'buffer_bytes_loaded', 'buffer_bytes_stored', 'atomics'];
 const kMaxShown = 4;
 
 function efficiency(executions: Exact, lanes: Exact): number | null {
@@ -144,7 +142,7 @@ export class RowsMaker {
     this.addFields(false);
     if (by !== 'shader' && by !== 'function' && by !== 'line') this.addInvocations();
     let shown = 1;
-    const preferred = kPreferred.filter((id) => id !== active && this.app.metrics.some((m) => m.id === id));
+    const preferred = this.app.data.head.preferred_metrics.filter((id) => id !== active && this.app.metrics.some((m) => m.id === id));
     for (const id of preferred)
       this.addMetric(id, shown < kMaxShown && maximum(this.metric(id)[0]) > 0 && ++shown > 0, false);
     for (const { id } of this.app.metrics) if (id !== active && !preferred.includes(id)) this.addMetric(id, false, false);

@@ -9,8 +9,6 @@ import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
 const kTop = 5, kMaxList = 8, kMaxRanges = 6, kMaxMeans = 12;
-const kTotals = ['instructions', 'executions', 'fma', 'special_function', 'texture_samples', 'image_loads', 'image_stores',
-  'buffer_bytes_loaded', 'buffer_bytes_stored', 'atomics'];
 
 function startText(ns: number): string {
   const date = new Date(ns / 1e6);
@@ -125,7 +123,8 @@ export class OverviewView implements View {
   private totals(): HTMLElement {
     const { app } = this, frames = app.framesOnly;
     const commands = app.sides.map(({ model }) => commandsOf(model, frames));
-    const known = kTotals.filter((id) => app.metrics.some((metric) => metric.id === id));
+    const [first, ...others] = app.data.head.preferred_metrics;
+    const known = [first, 'executions', ...others].filter((id) => app.metrics.some((metric) => metric.id === id));
     const cards: HTMLElement[] = [];
     const card = (title: string, description: string, values: Exact[], unit: Unit) => {
       if (values.every((value) => Number(value) === 0)) return;
