@@ -8,9 +8,9 @@
 
 namespace tally::analysis {
 
-// The i-th text is the module's i-th instruction, on one line. If SPIRV-Tools cannot parse the
-// module, for instance because it is older than the module's compiler, the texts show opcodes and
-// operands as numbers.
+// The i-th text is the module's i-th instruction, on one line, as spirv-dis prints it with friendly
+// names, but for line breaks in strings, which are "\n". What the grammar of src/spirv/ir does not
+// know is a number.
 std::vector<std::string> disassemble(const spirv::Module& module);
 
 }  // namespace tally::analysis

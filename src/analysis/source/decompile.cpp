@@ -4,7 +4,13 @@
 #include <spirv-tools/libspirv.h>
 #include <spirv_cross_c.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "spirv/ir/grammar.h"
 
 namespace tally::analysis {
 namespace {
@@ -27,6 +33,45 @@ Error error_of(const Context& context) {
   return Error{message.empty() ? "no reason given" : message};
 }
 
+// What an instruction declares: a capability or an execution mode, else nothing.
+std::pair<std::string_view, uint32_t> declaration(const spirv::Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case spv::Op::OpCapability:
+      return {"Capability", instruction.operand(0)};
+    case spv::Op::OpExecutionMode:
+    case spv::Op::OpExecutionModeId:
+      return {"ExecutionMode", instruction.operand(1)};
+    default:
+      return {};
+  }
+}
+
+// Whether SPIRV-Tools can parse the instruction, in a module of nothing else.
+bool is_known_to_tools(std::span<const uint32_t> header, std::span<const uint32_t> instruction) {
+  std::vector<uint32_t> words(header.begin(), header.end());
+  words.insert(words.end(), instruction.begin(), instruction.end());
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+  spv_diagnostic diagnostic = nullptr;
+  const spv_result_t result =
+      spvBinaryParse(context, nullptr, words.data(), words.size(), nullptr, nullptr, &diagnostic);
+  spvDiagnosticDestroy(diagnostic);
+  spvContextDestroy(context);
+  return result == SPV_SUCCESS;
+}
+
+// The first instruction whose opcode SPIRV-Tools does not know; empty if there is none.
+std::string unknown_instruction(std::span<const uint32_t> words) {
+  for (size_t at = spirv::kHeaderWords; at < words.size();) {
+    const uint32_t opcode = words[at] & spv::OpCodeMask;
+    if (std::string_view(spvOpcodeString(opcode)) == "unknown") {
+      const std::string_view name = spirv::opcode_name(static_cast<spv::Op>(opcode));
+      return name.empty() ? fmt::format("opcode {}", opcode) : std::string(name);
+    }
+    at += std::max(1u, words[at] >> spv::WordCountShift);
+  }
+  return {};
+}
+
 spvc_result set_options(spvc_compiler compiler) {
   spvc_compiler_options options = nullptr;
   spvc_result result = spvc_compiler_create_compiler_options(compiler, &options);
@@ -43,8 +88,40 @@ spvc_result set_options(spvc_compiler compiler) {
 
 }  // namespace
 
+std::vector<uint32_t> without_unknown_declarations(const spirv::Module& module) {
+  const std::span<const uint32_t> words = module.words();
+  std::vector<uint32_t> dropped;
+  std::set<std::string> needed, extensions;  // by what stays and by what is dropped
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    const auto [kind, value] = declaration(instruction);
+    if (kind.empty()) continue;
+    const bool is_known = is_known_to_tools(words.first(spirv::kHeaderWords), instruction.words());
+    if (!is_known) dropped.push_back(i);
+    if (const auto* enumerant = spirv::find_enumerant(kind, value)) {
+      spirv::for_each_kind(enumerant->extensions, [&](std::string_view extension, char) {
+        (is_known ? needed : extensions).emplace(extension);
+      });
+    }
+  }
+  std::vector<uint32_t> kept(words.begin(), words.begin() + spirv::kHeaderWords);
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    if (std::ranges::binary_search(dropped, i)) continue;
+    if (instruction.opcode() == spv::Op::OpExtension) {
+      const std::string name = instruction.string(0);
+      if (extensions.contains(name) && !needed.contains(name)) continue;
+    }
+    kept.insert(kept.end(), instruction.words().begin(), instruction.words().end());
+  }
+  return kept;
+}
+
 Status check_decompilable(std::span<const uint32_t> words) {
   if (words.size() > kMaxWords) return Error{"the module is too large"};
+  if (const std::string name = unknown_instruction(words); !name.empty()) {
+    return Error{fmt::format("SPIRV-Tools does not know {}", name)};
+  }
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
   spv_validator_options options = spvValidatorOptionsCreate();
   // Layouts of blocks depend on the device's features, which a module does not say.

@@ -22,7 +22,9 @@ std::vector<uint32_t> marked_copy(const spirv::Module& module) {
 Result<Reconstruction> reconstruct(const spirv::Module& module, const spirv::EntryPoint& entry,
                                    const std::string& file_name) {
   const auto glsl = run_isolated([&]() -> Result<std::string> {
-    const std::vector<uint32_t> marked = marked_copy(module);
+    const auto copy = spirv::Module::parse(marked_copy(module));
+    if (!copy) return copy.error();
+    const std::vector<uint32_t> marked = without_unknown_declarations(*copy);
     if (Status valid = check_decompilable(marked); !valid) return valid.error();
     return decompile(marked, entry);
   });

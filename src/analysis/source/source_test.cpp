@@ -163,6 +163,59 @@ TEST(Reconstruction, invalid_modules_are_refused_before_spirv_cross_sees_them) {
   EXPECT_THAT(made.error().message, HasSubstr("SPIRV-Tools does not accept the module"));
 }
 
+// Debian 12's SPIRV-Tools 2023.1 knows neither.
+TEST(Reconstruct, capabilities_and_execution_modes_that_the_tools_do_not_know_are_left_out) {
+  const spirv::Module plain = assembled(kLoop);
+  const uint32_t main = plain.entry_points().front().function_id;
+  spirv::test::Words words(plain.words().begin(), plain.words().end());
+  const auto add_before = [&](spv::Op next, const spirv::test::Words& instruction) {
+    const spirv::Module module = spirv::test::parsed(words);
+    for (size_t i = 0; i < module.instruction_count(); ++i) {
+      if (module.instruction(i).opcode() != next) continue;
+      words.insert(words.begin() + module.word_offset(i), instruction.begin(), instruction.end());
+      return;
+    }
+  };
+  spirv::test::Words extension = {0};
+  for (const std::string_view text = "SPV_KHR_maximal_reconvergence"; extension.size() < 9;) {
+    uint32_t word = 0;
+    const size_t at = (extension.size() - 1) * 4;
+    for (size_t i = 0; i < 4 && at + i < text.size(); ++i)
+      word |= static_cast<uint32_t>(static_cast<uint8_t>(text[at + i])) << 8 * i;
+    extension.push_back(word);
+  }
+  extension[0] = 9u << spv::WordCountShift | static_cast<uint32_t>(spv::Op::OpExtension);
+  constexpr uint32_t kCooperativeMatrixKHR = 6022, kMaximallyReconvergesKHR = 6023;
+  add_before(spv::Op::OpMemoryModel,
+             spirv::test::instruction(spv::Op::OpCapability, {kCooperativeMatrixKHR}));
+  add_before(spv::Op::OpMemoryModel, extension);
+  add_before(spv::Op::OpName,
+             spirv::test::instruction(spv::Op::OpExecutionMode, {main, kMaximallyReconvergesKHR}));
+  const spirv::Module newer = spirv::test::parsed(words);
+  EXPECT_TRUE(newer.has_extension("SPV_KHR_maximal_reconvergence"));
+  const auto made = reconstruct(newer, newer.entry_points().front(), "x");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->lines, reconstruct(plain, plain.entry_points().front(), "x")->lines);
+  EXPECT_EQ(without_unknown_declarations(plain),
+            spirv::test::Words(plain.words().begin(), plain.words().end()));
+  EXPECT_EQ(without_unknown_declarations(newer), without_unknown_declarations(plain));
+}
+
+TEST(Reconstruct, an_instruction_that_the_tools_do_not_know_is_named) {
+  constexpr uint32_t kTypeCooperativeMatrixKHR = 4456;
+  const spirv::Module plain = assembled(kLoop);
+  spirv::test::Words words(plain.words().begin(), plain.words().end());
+  const spirv::test::Words matrix = {
+      7u << spv::WordCountShift | kTypeCooperativeMatrixKHR, words[3]++, 1, 1, 1, 1, 1};
+  const spirv::Module module = spirv::test::parsed(words);
+  words.insert(words.begin() + module.word_offset(module.functions().front().begin), matrix.begin(),
+               matrix.end());
+  const spirv::Module newer = spirv::test::parsed(words);
+  const auto made = reconstruct(newer, newer.entry_points().front(), "x");
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "SPIRV-Tools does not know OpTypeCooperativeMatrixKHR");
+}
+
 TEST(LineMarks, marked_copies_are_valid) {
   const spirv::Module module = assembled(kLoop);
   std::vector<uint32_t> lines(module.instruction_count());
