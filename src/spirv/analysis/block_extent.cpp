@@ -110,7 +110,7 @@ class Extents {
     const uint64_t components = member.row_major ? shape.columns : shape.rows;
     if (vectors == 0) return 0;
     return byte_sum(byte_product(vectors - 1, member.matrix_stride),
-                    byte_product(components, shape.width / 8u));
+                    (byte_product(components, shape.width) + 7) / 8);
   }
 
   const Module& module_;

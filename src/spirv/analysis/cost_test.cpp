@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "spirv/ir/types.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {
@@ -369,6 +370,28 @@ TEST(cost, matrices_and_arrays_have_the_sizes_of_the_specialized_module) {
   EXPECT_TRUE(CostModel(module).types_depend_on_specialization());
   EXPECT_FALSE(
       CostModel(test::parsed(test::assemble(kCooperative))).types_depend_on_specialization());
+}
+
+TEST(cost, components_of_4_and_6_bits_are_packed_and_take_bytes) {
+  test::Words words = test::assemble(kCooperative);
+  const auto append = [&](spv::Op opcode, std::initializer_list<uint32_t> operands) {
+    const test::Words more = test::instruction(opcode, operands);
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  words[3] = 100;
+  append(spv::Op::OpTypeFloat, {20, 4});
+  append(spv::Op::OpTypeFloat, {21, 6});
+  append(spv::Op::OpTypeVector, {22, 20, 4});
+  append(spv::Op::OpTypeVector, {23, 21, 3});
+  append(spv::Op::OpTypeArray, {24, 20, 6});  // 32 of them
+  const Module module = test::parsed(words);
+  const TypeTable types(module);
+  EXPECT_EQ(types.shape(20).bytes, 1u);
+  EXPECT_EQ(types.shape(21).bytes, 1u);
+  EXPECT_EQ(types.shape(22).bytes, 2u);
+  EXPECT_EQ(types.shape(23).bytes, 3u);
+  EXPECT_EQ(types.shape(24).bytes, 16u);
+  EXPECT_EQ(types.shape(24).components, 32u);
 }
 
 TEST(cost, integer_dot_products_count_by_packed_component) {

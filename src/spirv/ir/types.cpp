@@ -89,9 +89,12 @@ TypeShape TypeTable::cooperative_matrix(const Instruction& type) {
   return matrix;
 }
 
+// Components of 4 or 6 bits are packed.
 TypeShape TypeTable::repeated(TypeShape element, uint64_t count) const {
+  const bool packed = element.components == 1 && element.width % 8 != 0;
   element.components = size_product(element.components, count);
-  element.bytes = size_product(element.bytes, count);
+  element.bytes =
+      packed ? (size_product(element.width, count) + 7) / 8 : size_product(element.bytes, count);
   element.rows = element.components;
   element.columns = 1;
   return element;
