@@ -521,6 +521,196 @@ typedef struct VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM {
 } VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM;
 #endif
 
+#ifndef VK_QCOM_tile_shading
+#define VK_QCOM_tile_shading 1
+typedef struct VkDispatchTileInfoQCOM {
+  VkStructureType sType;
+  const void* pNext;
+} VkDispatchTileInfoQCOM;
+typedef void(VKAPI_PTR* PFN_vkCmdDispatchTileQCOM)(VkCommandBuffer commandBuffer,
+                                                   const VkDispatchTileInfoQCOM* pDispatchTileInfo);
+#endif /* VK_QCOM_tile_shading */
+
+#ifndef VK_KHR_pipeline_binary
+#define VK_KHR_pipeline_binary 1
+#define VK_KHR_PIPELINE_BINARY_EXTENSION_NAME "VK_KHR_pipeline_binary"
+#define VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR 32U
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR ((VkStructureType)1000483000)
+#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR ((VkStructureType)1000483001)
+#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR ((VkStructureType)1000483002)
+#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR ((VkStructureType)1000483003)
+#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_DATA_INFO_KHR ((VkStructureType)1000483006)
+#define VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR ((VkStructureType)1000483007)
+#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR ((VkStructureType)1000483009)
+
+VK_DEFINE_NON_DISPATCHABLE_HANDLE(VkPipelineBinaryKHR)
+
+typedef struct VkPhysicalDevicePipelineBinaryFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 pipelineBinaries;
+} VkPhysicalDevicePipelineBinaryFeaturesKHR;
+
+/* Its chain holds the create info of a pipeline. */
+typedef struct VkPipelineCreateInfoKHR {
+  VkStructureType sType;
+  void* pNext;
+} VkPipelineCreateInfoKHR;
+
+typedef struct VkPipelineBinaryKeyKHR {
+  VkStructureType sType;
+  void* pNext;
+  uint32_t keySize;
+  uint8_t key[VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR];
+} VkPipelineBinaryKeyKHR;
+
+typedef struct VkPipelineBinaryDataKHR {
+  size_t dataSize;
+  void* pData;
+} VkPipelineBinaryDataKHR;
+
+typedef struct VkPipelineBinaryKeysAndDataKHR {
+  uint32_t binaryCount;
+  const VkPipelineBinaryKeyKHR* pPipelineBinaryKeys;
+  const VkPipelineBinaryDataKHR* pPipelineBinaryData;
+} VkPipelineBinaryKeysAndDataKHR;
+
+typedef struct VkPipelineBinaryCreateInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  const VkPipelineBinaryKeysAndDataKHR* pKeysAndDataInfo;
+  VkPipeline pipeline;
+  const VkPipelineCreateInfoKHR* pPipelineCreateInfo;
+} VkPipelineBinaryCreateInfoKHR;
+
+/* Extends the create info of a pipeline. */
+typedef struct VkPipelineBinaryInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t binaryCount;
+  const VkPipelineBinaryKHR* pPipelineBinaries;
+} VkPipelineBinaryInfoKHR;
+
+typedef struct VkPipelineBinaryDataInfoKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkPipelineBinaryKHR pipelineBinary;
+} VkPipelineBinaryDataInfoKHR;
+
+typedef struct VkPipelineBinaryHandlesInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t pipelineBinaryCount;
+  VkPipelineBinaryKHR* pPipelineBinaries;
+} VkPipelineBinaryHandlesInfoKHR;
+
+typedef VkResult(VKAPI_PTR* PFN_vkCreatePipelineBinariesKHR)(
+    VkDevice device, const VkPipelineBinaryCreateInfoKHR* pCreateInfo,
+    const VkAllocationCallbacks* pAllocator, VkPipelineBinaryHandlesInfoKHR* pBinaries);
+typedef void(VKAPI_PTR* PFN_vkDestroyPipelineBinaryKHR)(VkDevice device,
+                                                        VkPipelineBinaryKHR pipelineBinary,
+                                                        const VkAllocationCallbacks* pAllocator);
+typedef VkResult(VKAPI_PTR* PFN_vkGetPipelineKeyKHR)(
+    VkDevice device, const VkPipelineCreateInfoKHR* pPipelineCreateInfo,
+    VkPipelineBinaryKeyKHR* pPipelineKey);
+#endif /* VK_KHR_pipeline_binary */
+
+#ifndef VK_KHR_extended_flags
+#define VK_KHR_extended_flags 1
+#define VK_STRUCTURE_TYPE_IMAGE_CREATE_FLAGS_2_CREATE_INFO_KHR ((VkStructureType)1000668001)
+#define VK_STRUCTURE_TYPE_IMAGE_USAGE_FLAGS_2_CREATE_INFO_KHR ((VkStructureType)1000668002)
+
+/* Extends VkImageCreateInfo; replaces its flags. */
+typedef struct VkImageCreateFlags2CreateInfoKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkFlags64 flags;
+} VkImageCreateFlags2CreateInfoKHR;
+
+/* Extends VkImageCreateInfo, VkSwapchainCreateInfoKHR and VkFramebufferAttachmentImageInfo;
+ * replaces their usage. */
+typedef struct VkImageUsageFlags2CreateInfoKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkFlags64 usage;
+} VkImageUsageFlags2CreateInfoKHR;
+#endif /* VK_KHR_extended_flags */
+
+#ifndef VK_KHR_internally_synchronized_queues
+#define VK_KHR_internally_synchronized_queues 1
+#define VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME "VK_KHR_internally_synchronized_queues"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INTERNALLY_SYNCHRONIZED_QUEUES_FEATURES_KHR \
+  ((VkStructureType)1000504000)
+#define VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR 0x00000004
+
+typedef struct VkPhysicalDeviceInternallySynchronizedQueuesFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 internallySynchronizedQueues;
+} VkPhysicalDeviceInternallySynchronizedQueuesFeaturesKHR;
+#endif /* VK_KHR_internally_synchronized_queues */
+
+#ifndef VK_EXT_custom_resolve
+#define VK_EXT_custom_resolve 1
+#define VK_EXT_CUSTOM_RESOLVE_EXTENSION_NAME "VK_EXT_custom_resolve"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_RESOLVE_FEATURES_EXT ((VkStructureType)1000628000)
+#define VK_STRUCTURE_TYPE_BEGIN_CUSTOM_RESOLVE_INFO_EXT ((VkStructureType)1000628001)
+#define VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT ((VkStructureType)1000628002)
+
+typedef struct VkPhysicalDeviceCustomResolveFeaturesEXT {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 customResolve;
+} VkPhysicalDeviceCustomResolveFeaturesEXT;
+
+typedef struct VkBeginCustomResolveInfoEXT {
+  VkStructureType sType;
+  void* pNext;
+} VkBeginCustomResolveInfoEXT;
+
+/* Extends VkGraphicsPipelineCreateInfo, VkCommandBufferInheritanceInfo and VkShaderCreateInfoEXT.
+ */
+typedef struct VkCustomResolveCreateInfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  VkBool32 customResolve;
+  uint32_t colorAttachmentCount;
+  const VkFormat* pColorAttachmentFormats;
+  VkFormat depthAttachmentFormat;
+  VkFormat stencilAttachmentFormat;
+} VkCustomResolveCreateInfoEXT;
+
+typedef void(VKAPI_PTR* PFN_vkCmdBeginCustomResolveEXT)(
+    VkCommandBuffer commandBuffer, const VkBeginCustomResolveInfoEXT* pBeginCustomResolveInfo);
+#endif /* VK_EXT_custom_resolve */
+
+#ifndef VK_EXT_shader_64bit_indexing
+#define VK_EXT_shader_64bit_indexing 1
+#define VK_EXT_SHADER_64BIT_INDEXING_EXTENSION_NAME "VK_EXT_shader_64bit_indexing"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_64_BIT_INDEXING_FEATURES_EXT \
+  ((VkStructureType)1000627000)
+#define VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT 0x80000000000ULL
+
+typedef struct VkPhysicalDeviceShader64BitIndexingFeaturesEXT {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shader64BitIndexing;
+} VkPhysicalDeviceShader64BitIndexingFeaturesEXT;
+#endif /* VK_EXT_shader_64bit_indexing */
+
+#ifndef VK_EXT_pipeline_library_group_handles
+#define VK_EXT_pipeline_library_group_handles 1
+#define VK_EXT_PIPELINE_LIBRARY_GROUP_HANDLES_EXTENSION_NAME "VK_EXT_pipeline_library_group_handles"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_LIBRARY_GROUP_HANDLES_FEATURES_EXT \
+  ((VkStructureType)1000498000)
+
+typedef struct VkPhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 pipelineLibraryGroupHandles;
+} VkPhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT;
+#endif /* VK_EXT_pipeline_library_group_handles */
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,14 +10,14 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateImage(VkDevice handle, const VkImageCreateI
                                            const VkAllocationCallbacks* allocator, VkImage* image) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
-    VkImageCreateInfo changed = *info;
-    changed.usage = device->images()->usage(*info);
-    VkResult result = device->table().CreateImage(handle, &changed, allocator, image);
-    if (result < 0 && changed.usage != info->usage) {
-      changed.usage = info->usage;
-      result = device->table().CreateImage(handle, info, allocator, image);
+    const ReadableImage readable(*device->images(), *info);
+    const VkImageCreateInfo* used = readable.get();
+    VkResult result = device->table().CreateImage(handle, used, allocator, image);
+    if (result < 0 && used->usage != stated_usage(info->pNext, info->usage)) {
+      used = info;
+      result = device->table().CreateImage(handle, used, allocator, image);
     }
-    if (result == VK_SUCCESS) vk::guarded_void([&] { device->images()->add(*image, changed); });
+    if (result == VK_SUCCESS) vk::guarded_void([&] { device->images()->add(*image, *used); });
     return result;
   });
 }
@@ -36,10 +36,9 @@ template <typename Next>
 void ask(VkDevice handle, const VkDeviceImageMemoryRequirements& info, Next next) noexcept {
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
-    VkImageCreateInfo image = *info.pCreateInfo;
-    image.usage = device->images()->usage(image);
+    const ReadableImage image(*device->images(), *info.pCreateInfo);
     VkDeviceImageMemoryRequirements changed = info;
-    changed.pCreateInfo = &image;
+    changed.pCreateInfo = image.get();
     next(device->table(), &changed);
   });
 }

@@ -103,15 +103,15 @@ VKAPI_ATTR void VKAPI_CALL DestroyImageView(VkDevice d, VkImageView view,
 VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice d, const VkSwapchainCreateInfoKHR* info,
                                                   const VkAllocationCallbacks* a,
                                                   VkSwapchainKHR* swapchain) {
-  VkSwapchainCreateInfoKHR changed = *info;
+  std::optional<ReadableSwapchain> readable;
   vk::guarded_void([&] {
     const auto device = Device::find(d);
-    if (device->images()) changed.imageUsage = device->images()->usage(*info);
+    if (device->images()) info = readable.emplace(*device->images(), *info).get();
   });
-  return create<&DeviceTable::CreateSwapchainKHR>(d, &changed, a, swapchain, [&](Device& device) {
+  return create<&DeviceTable::CreateSwapchainKHR>(d, info, a, swapchain, [&](Device& device) {
     device.frames().swapchain_created();
     LiveTotals::instance().swapchain_created();
-    if (device.images()) device.images()->add(*swapchain, changed);
+    if (device.images()) device.images()->add(*swapchain, *info);
   });
 }
 

@@ -5,11 +5,15 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <tally/vulkan_newest.h>
+
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "capture/tables.h"
+#include "vk/chain.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -35,7 +39,7 @@ class Images {
   Images(const InstanceTable& table, VkPhysicalDevice physical_device)
       : table_(table), physical_device_(physical_device) {}
 
-  // Returns the usage for creating an image.
+  // Returns the usage for creating an image. It may be that of a struct in the chain.
   VkImageUsageFlags usage(const VkImageCreateInfo& info) const;
   VkImageUsageFlags usage(const VkSwapchainCreateInfoKHR& info) const;
   // Returns the usage of an attachment whose image is not known yet (an imageless framebuffer).
@@ -64,6 +68,38 @@ class Images {
   vk::HandleMap<VkImageView, std::shared_ptr<const ImageView>> views_;
 };
 
+// In the chains that VkImageUsageFlags2CreateInfoKHR extends, its usage replaces the other.
+inline VkImageUsageFlags stated_usage(const void* chain, VkImageUsageFlags usage) {
+  const auto* newer = vk::find_in_chain<VkImageUsageFlags2CreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_IMAGE_USAGE_FLAGS_2_CREATE_INFO_KHR);
+  return newer ? static_cast<VkImageUsageFlags>(newer->usage) : usage;
+}
+
+// Adds to the usage in such a chain, if there is one: `chain` becomes a copy that `copies` owns.
+void add_chained_usage(const void*& chain, VkImageUsageFlags usage,
+                       std::deque<vk::ChainCopy>& copies);
+
+// The application's create info of an image or a swapchain, with the usage that the layer gives it.
+template <typename Info, VkImageUsageFlags Info::*kUsage>
+class ReadableInfo {
+ public:
+  ReadableInfo(const Images& images, const Info& info) : info_(info) {
+    info_.*kUsage = images.usage(info);
+    add_chained_usage(info_.pNext, info_.*kUsage, copies_);
+  }
+  ReadableInfo(const ReadableInfo&) = delete;
+  ReadableInfo& operator=(const ReadableInfo&) = delete;
+  // Its usage is right, also where one in the chain replaces it.
+  const Info* get() const { return &info_; }
+
+ private:
+  Info info_;
+  std::deque<vk::ChainCopy> copies_;
+};
+using ReadableImage = ReadableInfo<VkImageCreateInfo, &VkImageCreateInfo::usage>;
+using ReadableSwapchain =
+    ReadableInfo<VkSwapchainCreateInfoKHR, &VkSwapchainCreateInfoKHR::imageUsage>;
+
 // The application's create info, with the usage of each attachment as its image was created.
 class ReadableFramebuffer {
  public:
@@ -76,6 +112,7 @@ class ReadableFramebuffer {
   VkFramebufferCreateInfo info_;
   VkFramebufferAttachmentsCreateInfo attachments_{};
   std::vector<VkFramebufferAttachmentImageInfo> images_;
+  std::deque<vk::ChainCopy> copies_;
 };
 
 }  // namespace tally::capture
