@@ -76,6 +76,16 @@ TEST(CaptureLayer, hides_an_extension_that_cannot_be_counted) {
                                     static_cast<int>(VK_ERROR_EXTENSION_NOT_PRESENT))));
 }
 
+TEST(CaptureLayer, hides_nothing_if_the_setting_says_so_and_names_what_it_cannot_count) {
+  const Session session =
+      run({.scenario = "uncountable", .environment = {{"TALLY_HIDE_EXTENSIONS", "0"}}});
+  EXPECT_THAT(session.errors(), HasSubstr("listed=1 feature=1 created=0 function=0"))
+      << "the function belongs to devices with the extension";
+  EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%: what these extensions "
+                           "run is not counted: VK_HUAWEI_subpass_shading (%'"),
+            1);
+}
+
 TEST(CaptureLayer, hides_nothing_without_a_receiver) {
   const Session session =
       run({.scenario = "uncountable", .environment = {{"TALLY_CAPTURE_SOCKET", ""}}});

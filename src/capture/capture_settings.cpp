@@ -19,6 +19,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.shader_pattern = settings.text("shader", "");
   result.gpu_time = settings.flag("gpu_time", true);
   result.regions = settings.flag("regions", false);
+  result.hide_extensions = settings.flag("hide_extensions", true);
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;
   result.patience =
       std::chrono::milliseconds(settings.number("patience_ms", kDefaultPatience, 0, kMaxPatience));

@@ -25,7 +25,9 @@ struct CaptureSettings {
   std::string shader_pattern;  // shader: glob over names and hashes, "" = all
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   bool regions = false;        // regions: render passes by region
-  size_t queue_bytes = 0;      // queue_mib: limit of data queued for the receiver
+  // hide_extensions: those whose shaders cannot be counted
+  bool hide_extensions = true;
+  size_t queue_bytes = 0;  // queue_mib: limit of data queued for the receiver
   // patience_ms: the layer disconnects a receiver that accepts no data for this long
   std::chrono::milliseconds patience{};
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string>
@@ -134,6 +135,38 @@ TEST(CaptureWithCounters, commands_that_the_device_generates_from_a_set_are_meas
   EXPECT_EQ(executions_of(in_set + " AND s.shader = 2"), 2 * 8);
   EXPECT_EQ(executions_of(" <> 'execution set of 3 pipelines'"), (1 + 2) * kGroup);
 }
+
+TEST(CaptureWithCounters, submissions_of_four_threads_on_one_queue_are_measured) {
+  const Session session = run({.scenario = "shared_queue"}, 0,
+                              "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                              "VK_LAYER_TALLY_test_newest_driver");
+  EXPECT_THAT(session.commands(), SizeIs(4 * 10));
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"),
+            10 * (1 + 2 + 3 + 4) * kGroup);
+}
+
+// On the driver, and on the one that stands for others; hidden and not.
+class CaptureEverything : public ::testing::TestWithParam<std::pair<bool, bool>> {};
+
+TEST_P(CaptureEverything, that_is_listed_can_be_enabled_and_commands_are_measured) {
+  const auto [others, all] = GetParam();
+  if (std::getenv("TALLY_TEST_VALIDATION")) GTEST_SKIP() << "not with the validation layer below";
+  SessionOptions options{.scenario = "everything"};
+  if (all) options.environment["TALLY_HIDE_EXTENSIONS"] = "0";
+  const Session session = run(options, 0,
+                              others ? "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                                       "VK_LAYER_TALLY_test_uncounted_driver"
+                                     : kLayers);
+  EXPECT_THAT(executions(session), ElementsAre(3 * kGroup));
+  const std::string named =
+      "SELECT count(*) FROM message WHERE text LIKE '%run is not counted: %VK_KHR_pipeline_binary "
+      "(%VK_NV_device_generated_commands (%'";
+  EXPECT_EQ(session.number(named), others && all ? 1 : 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnEach, CaptureEverything,
+                         ::testing::Values(std::pair(false, false), std::pair(false, true),
+                                           std::pair(true, false), std::pair(true, true)));
 
 TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured) {
   const Session session = run({.scenario = "addressed"}, 0,

@@ -51,6 +51,7 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
     : instance_(std::move(instance)),
       next_(next),
       families_(std::move(setup.families)),
+      uncounted_(std::move(setup.uncounted)),
       context_(std::move(connection), handle, next, std::move(setup.regions),
                setup.dynamic_rendering),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),
@@ -154,7 +155,7 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
   submission->timestamp_bits = queue.timestamp_bits;
   submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
   submission->time_ns = store::monotonic_ns();
-  submission->label = queue.labels.innermost();
+  submission->label = queue.with_labels([](const LabelStack& all) { return all.innermost(); });
   await_uncaptured(queue, *submission);
   submission->for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "capture/emit/reporter.h"
@@ -13,6 +14,7 @@
 #include "capture/recording/command_buffer.h"
 #include "capture/recording/label_stack.h"
 #include "capture/recording/recording_context.h"
+#include "catalogue/hidden_extensions.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -25,6 +27,7 @@ struct DeviceSetup {
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
   bool dynamic_rendering = false;  // the application enabled it
+  catalogue::EnabledHidden uncounted;
 
   void refuse_regions(std::string reason) {
     regions = {};
@@ -42,8 +45,17 @@ struct Queue : InternedObject {
         submission_reader(context.handle(), context.table(), vulkan_handle, reporter) {}
   const VkQueue handle;
   const uint32_t timestamp_bits;
-  LabelStack labels;  // externally synchronised, like the queue
+  // Several threads may use a queue that synchronizes itself.
+  template <typename Use>
+  auto with_labels(const Use& use) {
+    const std::lock_guard lock(labels_mutex_);
+    return use(labels_);
+  }
   SubmissionReader submission_reader;
+
+ private:
+  std::mutex labels_mutex_;
+  LabelStack labels_;
 };
 
 class Device {
@@ -68,6 +80,10 @@ class Device {
   Images* images() { return context_.images(); }
   Frames& frames() { return context_.frames(); }
   bool measures() const { return context_.measures(); }
+  // Whether the application may call the command: not where its extension is hidden.
+  bool offers(std::string_view command) const {
+    return !catalogue::is_hidden_command(command) || catalogue::has_command(uncounted_, command);
+  }
 
   void add_queue(VkQueue handle, uint32_t family, uint32_t position);
   std::shared_ptr<Queue> queue(VkQueue handle) const { return queues_.find(handle); }
@@ -122,6 +138,7 @@ class Device {
   const std::shared_ptr<Instance> instance_;
   const vk::NextDevice next_;
   const std::vector<VkQueueFamilyProperties> families_;
+  const catalogue::EnabledHidden uncounted_;
   RecordingContext context_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;

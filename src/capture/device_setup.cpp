@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/recording/region_setup.h"
+#include "vk/hiding.h"
 #include "vk/own_call.h"
 
 namespace tally::capture {
@@ -115,7 +116,8 @@ bool renders_dynamically(const VkDeviceCreateInfo& info) {
 }  // namespace
 
 bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
-  return instance.settings().wants_anything() && offers_counters(instance.table(), device);
+  return instance.settings().hide_extensions && instance.settings().wants_anything() &&
+         offers_counters(instance.table(), device);
 }
 
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
@@ -124,6 +126,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   DeviceSetup setup;
   setup.physical_device = physical_device;
   setup.dynamic_rendering = renders_dynamically(info);
+  setup.uncounted = vk::enabled_hidden_extensions(info);
   setup.description.id = id;
   describe(table, physical_device, setup.description);
   setup.description.not_captured = reason_against(table, physical_device, info);

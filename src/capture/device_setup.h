@@ -17,8 +17,8 @@ namespace tally::capture {
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id);
 
-// Whether extensions whose shaders cannot be counted are hidden on this device: the layer has a
-// receiver or keeps live totals, and the device can be captured.
+// Whether extensions whose shaders cannot be counted are hidden on this device: the setting asks
+// for it, the layer has a receiver or keeps live totals, and the device can be captured.
 bool hides_extensions(const Instance& instance, VkPhysicalDevice device);
 
 // The application's create info with VK_ARM_shader_instrumentation enabled. If `regions` is

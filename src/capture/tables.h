@@ -38,6 +38,7 @@ namespace tally::capture {
   X(CmdBeginRendering, "KHR")                      \
   X(CmdBeginShaderInstrumentationARM, "")          \
   X(CmdBindPipeline, "")                           \
+  X(CmdBindPipelineShaderGroupNV, "")              \
   X(CmdBindShadersEXT, "")                         \
   X(CmdCopyImageToBuffer, "")                      \
   X(CmdDebugMarkerBeginEXT, "")                    \
@@ -46,7 +47,10 @@ namespace tally::capture {
   X(CmdDispatchBase, "KHR")                        \
   X(CmdDispatchIndirect, "")                       \
   X(CmdDispatchIndirect2KHR, "")                   \
+  X(CmdDispatchTileQCOM, "")                       \
   X(CmdDraw, "")                                   \
+  X(CmdDrawClusterHUAWEI, "")                      \
+  X(CmdDrawClusterIndirectHUAWEI, "")              \
   X(CmdDrawIndexed, "")                            \
   X(CmdDrawIndexedIndirect, "")                    \
   X(CmdDrawIndexedIndirectCount, "KHR")            \

@@ -80,6 +80,10 @@ constexpr HiddenExtension kExtensions[] = {
 };
 static_assert(std::ranges::is_sorted(kExtensions, {}, &HiddenExtension::name));
 
+bool has_command(const HiddenExtension& extension, std::string_view name) {
+  return !name.empty() && std::ranges::find(extension.commands, name) != extension.commands.end();
+}
+
 }  // namespace
 
 std::span<const HiddenExtension> hidden_extensions() { return kExtensions; }
@@ -90,9 +94,20 @@ const HiddenExtension* find_hidden_extension(std::string_view name) {
 }
 
 bool is_hidden_command(std::string_view name) {
-  return !name.empty() && std::ranges::any_of(kExtensions, [&](const HiddenExtension& extension) {
-    return std::ranges::find(extension.commands, name) != extension.commands.end();
-  });
+  return std::ranges::any_of(kExtensions, [&](const auto& one) { return has_command(one, name); });
+}
+
+bool has_command(const EnabledHidden& enabled, std::string_view name) {
+  return std::ranges::any_of(enabled, [&](const auto* one) { return has_command(*one, name); });
+}
+
+std::string describe_uncounted(const EnabledHidden& enabled) {
+  std::string text = "what these extensions run is not counted: ";
+  for (const HiddenExtension* extension : enabled) {
+    if (extension != enabled.front()) text += ", ";
+    text += fmt::format("{} ({})", extension->name, extension->reason);
+  }
+  return text;
 }
 
 std::string hidden_extensions_markdown() {

@@ -1,5 +1,6 @@
-// The device extensions whose commands run shaders that Tally cannot count. They are hidden from an
-// application whose commands are counted: what it cannot use is not missing from the counts.
+// The device extensions whose commands run shaders that Tally cannot count. `tally run` hides them
+// from an application: what it cannot use is not missing from the counts. Where an application
+// enables one all the same, its device is created, and a message names what runs uncounted.
 // src/vk/hiding.h hides them, `tally doctor` lists those of a driver, docs/reference/vulkan.md says
 // when.
 #pragma once
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tally::catalogue {
 
@@ -31,6 +33,12 @@ std::span<const HiddenExtension> hidden_extensions();
 // Null for an extension that is not hidden.
 const HiddenExtension* find_hidden_extension(std::string_view name);
 bool is_hidden_command(std::string_view name);
+
+// Those that an application enables on a device.
+using EnabledHidden = std::vector<const HiddenExtension*>;
+bool has_command(const EnabledHidden& enabled, std::string_view name);
+// Says that what they run is not counted, and why. There must be one.
+std::string describe_uncounted(const EnabledHidden& enabled);
 
 // The table in docs/reference/vulkan.md.
 std::string hidden_extensions_markdown();

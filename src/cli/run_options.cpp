@@ -136,6 +136,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   }
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
   set_subgroups(environment, options.divergence);
+  if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
   add_egl(environment, egl, parse_egl_mode(options.egl));
@@ -227,6 +228,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");
+  command.add_flag("--all-extensions", options.all_extensions,
+                   "Do not hide the extensions whose shaders cannot be counted; a message names "
+                   "those that the application enables");
   command
       .add_option("--driver", options.driver,
                   "Use this driver: its manifest, or a part of the manifest's name")

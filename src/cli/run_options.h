@@ -31,6 +31,7 @@ struct RunOptions {
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   bool branches = false;
   bool divergence = false;
+  bool all_extensions = false;
   bool force = false;
   bool strict = false;
   bool quiet = false;

@@ -39,11 +39,12 @@ void hide_features(VkPhysicalDeviceFeatures2& features) {
   }
 }
 
-const catalogue::HiddenExtension* find_hidden_extension(const VkDeviceCreateInfo& info) {
+catalogue::EnabledHidden enabled_hidden_extensions(const VkDeviceCreateInfo& info) {
+  catalogue::EnabledHidden enabled;
   for (const char* name : std::span(info.ppEnabledExtensionNames, info.enabledExtensionCount)) {
-    if (const auto* hidden = catalogue::find_hidden_extension(name)) return hidden;
+    if (const auto* hidden = catalogue::find_hidden_extension(name)) enabled.push_back(hidden);
   }
-  return nullptr;
+  return enabled;
 }
 
 }  // namespace tally::vk

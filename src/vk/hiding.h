@@ -14,7 +14,7 @@ namespace tally::vk {
 void hide_extensions(std::vector<VkExtensionProperties>& extensions);
 // Sets their features to VK_FALSE.
 void hide_features(VkPhysicalDeviceFeatures2& features);
-// The first that the application enables; null if there is none.
-const catalogue::HiddenExtension* find_hidden_extension(const VkDeviceCreateInfo& info);
+// Those that the application enables.
+catalogue::EnabledHidden enabled_hidden_extensions(const VkDeviceCreateInfo& info);
 
 }  // namespace tally::vk

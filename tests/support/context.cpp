@@ -166,6 +166,7 @@ void Context::create_device(const ContextOptions& options) {
   queues = std::min(queues, options.queue_count);
   const std::vector<float> priorities(queues, 1.0f);
   VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.flags = options.queue_flags;
   queue.queueFamilyIndex = queue_family_;
   queue.queueCount = queues;
   queue.pQueuePriorities = priorities.data();
@@ -190,7 +191,15 @@ void Context::create_device(const ContextOptions& options) {
   created(vkCreateDevice(gpu_, &info, nullptr, &device_), device_);
 
   queues_.resize(queues);
-  for (uint32_t i = 0; i < queues; ++i) vkGetDeviceQueue(device_, queue_family_, i, &queues_[i]);
+  for (uint32_t i = 0; i < queues; ++i) {
+    const VkDeviceQueueInfo2 place{VK_STRUCTURE_TYPE_DEVICE_QUEUE_INFO_2, nullptr,
+                                   options.queue_flags, queue_family_, i};
+    if (options.queue_flags != 0) {
+      vkGetDeviceQueue2(device_, &place, &queues_[i]);
+    } else {
+      vkGetDeviceQueue(device_, queue_family_, i, &queues_[i]);
+    }
+  }
   VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = queue_family_;

@@ -35,6 +35,7 @@ struct ContextOptions {
   const VkValidationFeaturesEXT* validation_next = nullptr;
   // Number of queues of the graphics and compute family; fewer if the family has fewer.
   uint32_t queue_count = 1;
+  VkDeviceQueueCreateFlags queue_flags = 0;
 };
 
 // A message that the debug-utils messenger received.

@@ -17,6 +17,7 @@ constexpr std::string_view kAllowed[] = {
     "no descriptor heaps",
     "no fragment shading rate",
     "no inherited queries",
+    "no queues that synchronize themselves",
     "no replay of handles",
     "the device has one queue",
     "the driver runs such a stage twice",

@@ -19,13 +19,25 @@ void action(Function function, std::initializer_list<int64_t> parameters,
   vk::guarded_void([&] { state->after_action(time); });
 }
 
+// The hook of a command whose shaders the capture cannot count.
+template <auto Member, typename Function>
+struct Unknown;
 template <auto Member, typename... Args>
-void unknown_action(const char* name, VkCommandBuffer command_buffer, Args... args) noexcept {
-  CommandBuffer* state = find_command_buffer(command_buffer);
-  if (!state) return;
-  vk::guarded_void([&] { state->before_unknown_action(name); });
-  state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
-}
+struct Unknown<Member, void(VKAPI_PTR*)(VkCommandBuffer, Args...)> {
+  static DeviceHook hook(const char* name) {
+    name_ = name;
+    return device_hook<Member>(name, call);
+  }
+
+ private:
+  static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer command_buffer, Args... args) {
+    CommandBuffer* state = find_command_buffer(command_buffer);
+    if (!state) return;
+    vk::guarded_void([&] { state->before_unknown_action(name_); });
+    state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
+  }
+  static inline const char* name_ = nullptr;
+};
 
 // Signed, because the parameters include 64-bit sizes and offsets, 32-bit counts and signed vertex
 // offsets.
@@ -189,20 +201,11 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsEXT(VkCommandBuffer b, VkB
       Function::ExecuteGeneratedCommands, {int64_t{preprocessed}}, b, preprocessed, info);
 }
 
-VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsNV(VkCommandBuffer b, VkBool32 preprocessed,
-                                                         const VkGeneratedCommandsInfoNV* info) {
-  unknown_action<&DeviceTable::CmdExecuteGeneratedCommandsNV>("vkCmdExecuteGeneratedCommandsNV", b,
-                                                              preprocessed, info);
-}
-
-VKAPI_ATTR void VKAPI_CALL CmdSubpassShadingHUAWEI(VkCommandBuffer b) {
-  unknown_action<&DeviceTable::CmdSubpassShadingHUAWEI>("vkCmdSubpassShadingHUAWEI", b);
-}
-
 }  // namespace
 
 std::span<const DeviceHook> action_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
+#define TALLY_UNKNOWN(name) Unknown<&DeviceTable::name, PFN_vk##name>::hook("vk" #name)
 #define TALLY_INDIRECT(name, kind) \
   device_hook<&DeviceTable::name>("vk" #name, indirect<&DeviceTable::name, Function::kind>)
 #define TALLY_INDIRECT_2(name, kind) \
@@ -249,10 +252,14 @@ std::span<const DeviceHook> action_hooks() {
       TALLY_ROW(CmdTraceRaysIndirect2KHR),
       TALLY_ROW(CmdTraceRaysNV),
       TALLY_ROW(CmdExecuteGeneratedCommandsEXT),
-      TALLY_ROW(CmdExecuteGeneratedCommandsNV),
-      TALLY_ROW(CmdSubpassShadingHUAWEI),
+      TALLY_UNKNOWN(CmdDispatchTileQCOM),
+      TALLY_UNKNOWN(CmdDrawClusterHUAWEI),
+      TALLY_UNKNOWN(CmdDrawClusterIndirectHUAWEI),
+      TALLY_UNKNOWN(CmdExecuteGeneratedCommandsNV),
+      TALLY_UNKNOWN(CmdSubpassShadingHUAWEI),
   };
 #undef TALLY_ROW
+#undef TALLY_UNKNOWN
 #undef TALLY_INDIRECT
 #undef TALLY_INDIRECT_2
 #undef TALLY_COUNT_2

@@ -121,6 +121,20 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
       [&](VkCommandBuffer to, bool) { state->table().CmdBindPipeline(to, bind_point, pipeline); });
 }
 
+// The groups of a pipeline are not counted.
+VKAPI_ATTR void VKAPI_CALL CmdBindPipelineShaderGroupNV(VkCommandBuffer b,
+                                                        VkPipelineBindPoint bind_point,
+                                                        VkPipeline pipeline, uint32_t group) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  vk::guarded_void([&] {
+    if (state->bound()) state->bound()->bind_unknown(bind_point);
+  });
+  state->record([&](VkCommandBuffer to, bool) {
+    state->table().CmdBindPipelineShaderGroupNV(to, bind_point, pipeline, group);
+  });
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
@@ -162,12 +176,19 @@ VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerEndEXT(VkCommandBuffer b) {
 std::span<const DeviceHook> command_buffer_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
   static const DeviceHook rows[] = {
-      TALLY_ROW(CreateCommandPool),      TALLY_ROW(DestroyCommandPool),
-      TALLY_ROW(ResetCommandPool),       TALLY_ROW(AllocateCommandBuffers),
-      TALLY_ROW(FreeCommandBuffers),     TALLY_ROW(BeginCommandBuffer),
-      TALLY_ROW(EndCommandBuffer),       TALLY_ROW(ResetCommandBuffer),
-      TALLY_ROW(CmdBindPipeline),        TALLY_ROW(CmdExecuteCommands),
-      TALLY_ROW(CmdDebugMarkerBeginEXT), TALLY_ROW(CmdDebugMarkerEndEXT),
+      TALLY_ROW(CreateCommandPool),
+      TALLY_ROW(DestroyCommandPool),
+      TALLY_ROW(ResetCommandPool),
+      TALLY_ROW(AllocateCommandBuffers),
+      TALLY_ROW(FreeCommandBuffers),
+      TALLY_ROW(BeginCommandBuffer),
+      TALLY_ROW(EndCommandBuffer),
+      TALLY_ROW(ResetCommandBuffer),
+      TALLY_ROW(CmdBindPipeline),
+      TALLY_ROW(CmdExecuteCommands),
+      TALLY_ROW(CmdDebugMarkerBeginEXT),
+      TALLY_ROW(CmdDebugMarkerEndEXT),
+      TALLY_ROW(CmdBindPipelineShaderGroupNV),
   };
 #undef TALLY_ROW
   return rows;

@@ -50,8 +50,9 @@ VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
     const auto device = Device::find(handle);
     const auto queue = device ? device->queue(handle) : nullptr;
     if (!queue) return;
-    queue->labels.begin(
-        [&](Id parent) { return device->connection().label(parent, label->pLabelName); });
+    queue->with_labels([&](LabelStack& all) {
+      all.begin([&](Id parent) { return device->connection().label(parent, label->pLabelName); });
+    });
   });
   if (const auto next = next_of(handle).QueueBeginDebugUtilsLabelEXT) next(handle, label);
 }
@@ -60,7 +61,7 @@ VKAPI_ATTR void VKAPI_CALL QueueEndDebugUtilsLabelEXT(VkQueue handle) {
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
     const auto queue = device ? device->queue(handle) : nullptr;
-    if (queue) queue->labels.end();
+    if (queue) queue->with_labels([](LabelStack& all) { all.end(); });
   });
   if (const auto next = next_of(handle).QueueEndDebugUtilsLabelEXT) next(handle);
 }

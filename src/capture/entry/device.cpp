@@ -15,7 +15,6 @@
 #include "store/clock.h"
 #include "vk/boundary.h"
 #include "vk/core_versions.h"
-#include "vk/hiding.h"
 
 namespace tally::capture {
 namespace {
@@ -82,11 +81,15 @@ VkResult create_with(const Creation& creation, const RegionSetup& regions) {
   return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
 }
 
-void tell_no_regions(StreamConnection& connection, const DeviceSetup& setup) {
-  if (setup.regions.reason.empty()) return;
-  connection.message(store::Severity::Warning,
-                     fmt::format("{}: render passes are not captured by region: {}",
-                                 setup.description.name, setup.regions.reason));
+// Says what the capture of a device lacks.
+void tell_gaps(StreamConnection& connection, const DeviceSetup& setup) {
+  const auto tell = [&](const std::string& text) {
+    connection.message(store::Severity::Warning,
+                       fmt::format("{}: {}", setup.description.name, text));
+  };
+  if (!setup.regions.reason.empty())
+    tell("render passes are not captured by region: " + setup.regions.reason);
+  if (!setup.uncounted.empty()) tell(catalogue::describe_uncounted(setup.uncounted));
 }
 
 VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnection> connection) {
@@ -104,7 +107,7 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
       result = create_with(creation, setup.regions);
     }
     if (result == VK_SUCCESS) {
-      tell_no_regions(*connection, setup);
+      tell_gaps(*connection, setup);
       Device::add(std::make_shared<Device>(creation.instance, std::move(connection),
                                            *creation.device, creation.next, std::move(setup)));
       add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
@@ -119,16 +122,6 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
   const VkResult result = create_bystander(creation);
   if (result == VK_SUCCESS) announce_not_captured(*connection, setup.description);
   return result;
-}
-
-// The loader refuses hidden extensions that an application enables; here are those that another
-// layer enables.
-bool refuses(const Instance& instance, VkPhysicalDevice device, const VkDeviceCreateInfo& info) {
-  const catalogue::HiddenExtension* hidden = vk::find_hidden_extension(info);
-  if (!hidden || !hides_extensions(instance, device)) return false;
-  log_once(LogLevel::Warning, "vkCreateDevice(): {} is hidden while Tally captures: {}",
-           hidden->name, hidden->reason);
-  return true;
 }
 
 // A command that the layer does not know would be missing from counting copies.
@@ -153,7 +146,6 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
     const auto create = reinterpret_cast<PFN_vkCreateDevice>(
         next.get_instance_proc_addr(instance->handle(), "vkCreateDevice"));
     if (!create) return VK_ERROR_INITIALIZATION_FAILED;
-    if (refuses(*instance, physical_device, *info)) return VK_ERROR_EXTENSION_NOT_PRESENT;
     const Creation creation{instance, next, create, physical_device, *info, allocator, device};
     std::shared_ptr<StreamConnection> connection = instance->connection();
     return connection ? create_captured(creation, std::move(connection))
@@ -186,7 +178,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
                                                  : nullptr;
   }
   if (vk::is_newer_than(wanted, device->application_version())) return nullptr;
-  if (catalogue::is_hidden_command(wanted)) return nullptr;
+  if (!device->offers(wanted)) return nullptr;
   if (const vk::Hook* hook = debug_utils_hooks().find(wanted)) return hook->function;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   if (!next) return nullptr;

@@ -1,15 +1,39 @@
-// Hides extensions whose shaders cannot be counted, on devices that the layer would capture.
+// Hides extensions whose shaders cannot be counted, and those that the layer uses itself, on
+// devices that the layer would capture.
+#include <tally/vulkan_arm.h>
+
+#include <string_view>
 #include <vector>
 
 #include "capture/device_setup.h"
 #include "capture/entry/entry.h"
 #include "capture/recording/region_setup.h"
 #include "vk/boundary.h"
+#include "vk/chain.h"
 #include "vk/hiding.h"
 #include "vk/layer.h"
 
 namespace tally::capture {
 namespace {
+
+// A command buffer has one user of these: an application that enabled all it finds could not be
+// captured.
+bool is_used(std::string_view extension) {
+  return extension == VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME ||
+         extension == VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
+}
+
+void hide_used(VkPhysicalDeviceFeatures2& features) {
+  if (auto* blocks = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
+          features.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM)) {
+    blocks->shaderInstrumentation = VK_FALSE;
+  }
+  if (auto* regions = vk::find_in_out_chain<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(
+          features.pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM)) {
+    regions->performanceCountersByRegion = VK_FALSE;
+  }
+}
 
 VkResult enumerate_extensions(VkPhysicalDevice device, uint32_t* count,
                               VkExtensionProperties* properties) {
@@ -20,6 +44,7 @@ VkResult enumerate_extensions(VkPhysicalDevice device, uint32_t* count,
   }
   std::vector<VkExtensionProperties> all = list_extensions(instance->table(), device);
   vk::hide_extensions(all);
+  std::erase_if(all, [](const auto& extension) { return is_used(extension.extensionName); });
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -41,7 +66,9 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
     const std::shared_ptr<Instance> instance = Instance::find(device);
     if (!instance || !instance->table().GetPhysicalDeviceFeatures2) return;
     instance->table().GetPhysicalDeviceFeatures2(device, features);
-    if (hides_extensions(*instance, device)) vk::hide_features(*features);
+    if (!hides_extensions(*instance, device)) return;
+    vk::hide_features(*features);
+    hide_used(*features);
   });
 }
 

@@ -33,8 +33,9 @@ class SubmissionReader {
       : device_(device), table_(table), queue_(queue), reporter_(reporter) {}
   ~SubmissionReader();
 
-  // Call this after the item's submission; the queue is externally synchronised. Waits while too
-  // many completed commands are unread. This limits their memory.
+  // Call this after the item's submission, from the thread that submitted: where the application
+  // may use the queue now, so may the layer. Waits while too many completed commands are unread.
+  // This limits their memory.
   void add(PendingSubmission item);
   // Waits until the last matching item has been reported. Returns false if the GPU did not complete
   // it within `patience`. The time for reading and sending is not limited.

@@ -26,12 +26,20 @@ const Pipeline* BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline 
   if (index >= bound_.size()) return nullptr;
   if (uses_shaders_[index]) forget_shaders(bind_point);
   bound_[index] = context_.shaders().pipeline(pipeline);
-  if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
-    bound_[index] =
-        context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
+  if (bound_[index]) {
+    note_bound(bound_[index]);
+  } else if (pipeline != VK_NULL_HANDLE) {
+    bind_unknown(bind_point);
   }
-  if (bound_[index]) note_bound(bound_[index]);
   return bound_[index].get();
+}
+
+void BoundPipelines::bind_unknown(VkPipelineBindPoint bind_point) {
+  const size_t index = vk::bind_point_index(bind_point);
+  if (index >= bound_.size()) return;
+  if (uses_shaders_[index]) forget_shaders(bind_point);
+  bound_[index] = context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
+  note_bound(bound_[index]);
 }
 
 void BoundPipelines::note_bound(const std::shared_ptr<Pipeline>& pipeline) {

@@ -24,6 +24,8 @@ class BoundPipelines {
   void reset();
   // Returns what is bound, or null.
   const Pipeline* bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
+  // What the capture does not count.
+  void bind_unknown(VkPipelineBindPoint bind_point);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
                     const VkShaderEXT* shaders);

@@ -4,12 +4,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
+#include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
 
 #include "capture/testing/painter.h"
 #include "increment.comp.h"
 #include "pushed.comp.h"
+#include "support/every_feature.h"
 #include "support/generated_commands.h"
 #include "support/shader_objects.h"
 
@@ -40,6 +44,82 @@ void uncountable(Context& context) {
       vkGetDeviceProcAddr(context.device(), "vkCmdSubpassShadingHUAWEI") != nullptr;
   std::fprintf(stderr, "listed=%d feature=%u created=%d function=%d\n",
                context.has_extension(extension), feature.subpassShading, result, function);
+}
+
+// A dispatch on a device with every extension and feature that is listed, but those of counters
+// where nothing is hidden. Exits with 78 if an extension by itself cannot be enabled, or if the
+// results are wrong.
+void everything(Context& first) {
+  const float priority = 1;
+  const VkDeviceQueueCreateInfo queue{
+      VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, nullptr, 0, first.queue_family(), 1, &priority};
+  EveryFeature all(first.gpu());
+  std::fprintf(stderr, "%zu extensions\n", all.listed().size());
+  for (const std::string& extension : all.listed()) {
+    EveryFeature alone(first.gpu(), extension);
+    const std::vector<const char*> names = alone.extensions();
+    VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, alone.features()};
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = names.data();
+    VkDevice device = VK_NULL_HANDLE;
+    if (const VkResult result = vkCreateDevice(first.gpu(), &info, nullptr, &device)) {
+      std::fprintf(stderr, "%s: %d\n", extension.c_str(), result);
+      std::exit(78);
+    }
+    vkDestroyDevice(device, nullptr);
+  }
+  all.leave_out("VK_ARM_shader_instrumentation",
+                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
+  Context context({.device_extensions = all.extensions(),
+                   .core_features = false,
+                   .device_next = all.features()});
+  const Buffer numbers(context, 4096);
+  numbers.as<uint32_t>()[3] = 7;
+  const StorageSet set(context, {numbers});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&set_layout, 1});
+  const Pipeline pipeline =
+      make_compute_pipeline(context, {.shader = {.code = double_comp}, .layout = layout});
+  context.run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    set.bind(commands, layout);
+    vkCmdDispatch(commands, 3, 1, 1);
+    full_barrier(commands);
+  });
+  if (numbers.as<uint32_t>()[3] != 14) std::exit(78);
+}
+
+// Four threads submit on a queue that synchronizes itself, each with labels.
+void shared_queue(Context&) {
+  VkPhysicalDeviceInternallySynchronizedQueuesFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INTERNALLY_SYNCHRONIZED_QUEUES_FEATURES_KHR, nullptr,
+      VK_TRUE};
+  Context context({.device_extensions = {VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME},
+                   .device_next = &feature,
+                   .queue_flags = VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR});
+  const Doubler doubler(context);
+  const auto begin =
+      context.function<PFN_vkQueueBeginDebugUtilsLabelEXT>("vkQueueBeginDebugUtilsLabelEXT");
+  const auto end =
+      context.function<PFN_vkQueueEndDebugUtilsLabelEXT>("vkQueueEndDebugUtilsLabelEXT");
+  std::vector<std::thread> threads;
+  for (uint32_t i = 1; i <= 4; ++i) {
+    const VkCommandBuffer commands = context.begin_commands(0);
+    doubler.dispatch(commands, i);
+    check(vkEndCommandBuffer(commands));
+    threads.emplace_back([&, commands] {
+      const VkDebugUtilsLabelEXT label{
+          VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, nullptr, "thread", {}};
+      for (int submission = 0; submission < 10; ++submission) {
+        begin(context.queue(), &label);
+        context.submit_and_wait(commands);
+        end(context.queue());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // Dispatches and draws whose arguments an address names, on a device of its own.
@@ -260,6 +340,8 @@ void identifiers(Context& context) {
 
 const Scenarios& extension_scenarios() {
   static const Scenarios scenarios = {{"uncountable", uncountable},
+                                      {"everything", everything},
+                                      {"shared_queue", shared_queue},
                                       {"addressed", addressed},
                                       {"shader_objects", shader_objects},
                                       {"generated", generated},

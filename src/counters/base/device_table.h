@@ -36,7 +36,10 @@ namespace tally::counters {
   X(CmdDispatchBase, "KHR")                \
   X(CmdDispatchIndirect, "")               \
   X(CmdDispatchIndirect2KHR, "")           \
+  X(CmdDispatchTileQCOM, "")               \
   X(CmdDraw, "")                           \
+  X(CmdDrawClusterHUAWEI, "")              \
+  X(CmdDrawClusterIndirectHUAWEI, "")      \
   X(CmdDrawIndexed, "")                    \
   X(CmdDrawIndexedIndirect, "")            \
   X(CmdDrawIndexedIndirectCount, "KHR")    \
@@ -204,6 +207,7 @@ namespace tally::counters {
   X(CreateFramebuffer, "")                         \
   X(CreateGraphicsPipelines, "")                   \
   X(CreatePipelineCache, "")                       \
+  X(CreatePipelineBinariesKHR, "")                 \
   X(CreatePipelineLayout, "")                      \
   X(CreateQueryPool, "")                           \
   X(CreateRayTracingPipelinesKHR, "")              \
@@ -236,9 +240,11 @@ namespace tally::counters {
   X(GetBufferMemoryRequirements, "")               \
   X(GetDeviceBufferMemoryRequirements, "KHR")      \
   X(GetDeviceQueue, "")                            \
+  X(GetDeviceQueue2, "")                           \
   X(GetQueryPoolResults, "")                       \
   X(GetFenceStatus, "")                            \
   X(GetPipelineCacheData, "")                      \
+  X(GetPipelineKeyKHR, "")                         \
   X(GetPrivateData, "EXT")                         \
   X(InvalidateMappedMemoryRanges, "")              \
   X(MapMemory, "")                                 \

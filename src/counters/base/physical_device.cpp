@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
 
 #include "vk/bind_point.h"
@@ -99,9 +100,22 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDevicePerformanceQueryFeaturesKHR performance{};
   query.add(performance, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
             gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME));
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{};
+  query.add(instrumentation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
+            gpu.native);
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions{};
+  query.add(regions, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
+            gpu.native_regions);
+  VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM timer{};
+  query.add(timer, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
+            gpu.has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME));
   query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
+  // A driver may list an extension whose feature a device lacks.
+  gpu.native = instrumentation.shaderInstrumentation == VK_TRUE;
+  gpu.native_regions = regions.performanceCountersByRegion == VK_TRUE;
+  gpu.native_elapsed_timer = timer.elapsedTimerQuery == VK_TRUE;
   gpu.buffer_device_address = address.bufferDeviceAddress == VK_TRUE;
   gpu.vertex_stores = core.vertexPipelineStoresAndAtomics == VK_TRUE;
   gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
@@ -205,7 +219,7 @@ uint32_t PhysicalDevice::reserved_push_data() const {
 }
 
 bool PhysicalDevice::offers_elapsed_timer() const {
-  if (!offers_queries() || has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME)) return false;
+  if (!offers_queries() || native_elapsed_timer) return false;
   return std::ranges::any_of(queue_families, [](const VkQueueFamilyProperties& family) {
     return family.timestampValidBits != 0;
   });

@@ -48,6 +48,7 @@ struct PhysicalDevice {
   bool native_performance_queries = false;
   std::vector<uint32_t> driver_counters;
   bool native_intel_queries = false;
+  bool native_elapsed_timer = false;  // VK_QCOM_elapsed_timer_query
   // Query types that the driver supports.
   bool statistics_query = false;
   bool precise_occlusion = false;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tally/vulkan_arm.h"
+#include "tally/vulkan_newest.h"
 #include "vk/chain.h"
 
 namespace tally::counters {
@@ -19,6 +20,7 @@ struct Driver {
   uint32_t version = VK_API_VERSION_1_3;
   VkBool32 address = VK_TRUE, vertex = VK_TRUE, fragment = VK_TRUE, int64 = VK_TRUE;
   VkBool32 atomics = VK_TRUE;
+  VkBool32 instrumentation = VK_TRUE, regions = VK_TRUE, timer = VK_TRUE;
   VkSubgroupFeatureFlags operations = 0xff;
   VkDriverId id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   const char* info = "";
@@ -56,6 +58,18 @@ void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2* featu
   if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceShaderAtomicInt64Features>(
           head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES)) {
     found->shaderBufferInt64Atomics = driver.atomics;
+  }
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM)) {
+    found->shaderInstrumentation = driver.instrumentation;
+  }
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM)) {
+    found->performanceCountersByRegion = driver.regions;
+  }
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM)) {
+    found->elapsedTimerQuery = driver.timer;
   }
 }
 
@@ -160,6 +174,19 @@ TEST_F(PhysicalDeviceTest, what_the_driver_has_is_left_to_it_unless_forced) {
   EXPECT_FALSE(inspect().offers_emulation());
   EXPECT_TRUE(inspect().offers_regions());
   EXPECT_TRUE(inspect(true).offers_emulation());
+}
+
+TEST_F(PhysicalDeviceTest, an_extension_that_is_listed_without_its_feature_is_emulated) {
+  driver.extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
+                       VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
+                       VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME};
+  const PhysicalDevice native = inspect();
+  EXPECT_FALSE(native.offers_emulation() || native.offers_regions());
+  EXPECT_TRUE(native.native_elapsed_timer);
+  driver.instrumentation = driver.regions = driver.timer = VK_FALSE;
+  const PhysicalDevice gpu = inspect();
+  EXPECT_TRUE(gpu.offers_emulation() && gpu.offers_regions());
+  EXPECT_FALSE(gpu.native_elapsed_timer);
 }
 
 }  // namespace

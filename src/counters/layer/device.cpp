@@ -125,7 +125,7 @@ PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
   const EmulatedQueries& queries = creation.emulated_queries();
   const bool emulates = queries.any() && creation.gpu().missing.empty();
   return {creation.instrumentation_enabled(), creation.regions_enabled(), emulates,
-          emulates && queries.counts_shaders()};
+          emulates && queries.counts_shaders(), !creation.uncounted_extensions().empty()};
 }
 
 }  // namespace
@@ -168,10 +168,8 @@ MemoryContext Device::make_memory_context(const DeviceCreation& creation) const 
   memory.limit = creation.options().record_memory_limit;
   memory.set_loader_data = next_device_.set_device_loader_data;
   if (memory.mode == RecordMemory::Device) {
-    const DeviceCreation::TransferQueue queue = creation.transfer_queue();
-    next_.GetDeviceQueue(handle_, queue.family, queue.index, &memory.transfer_queue);
-    if (memory.set_loader_data) memory.set_loader_data(handle_, memory.transfer_queue);
-    memory.transfer_family = queue.family;
+    memory.transfer_queue = memory.find_queue(creation.transfer_queue());
+    memory.transfer_family = creation.transfer_queue().family;
   }
   return memory;
 }
@@ -220,10 +218,10 @@ PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creat
 std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
                                                 const PushOffsets& offsets,
                                                 const DeviceCreation& creation) const {
-  const std::optional<uint32_t> family = creation.compute_family();
-  if (!family) return nullptr;
+  const std::optional<QueuePlace> queue = creation.compute_queue();
+  if (!queue) return nullptr;
   auto clock = std::make_unique<DeviceClock>(memory, offsets);
-  const VkResult result = clock->prepare(gpu_, *family, calibration(creation));
+  const VkResult result = clock->prepare(gpu_, *queue, calibration(creation));
   if (result == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
                     "vkCreateDevice(): the device clock could not be read: there are no "

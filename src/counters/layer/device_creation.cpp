@@ -4,19 +4,31 @@
 #include <thread>
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
 
 #include "counters/layer/needed_features.h"
 #include "counters/layer/offered_features.h"
 #include "counters/memory/memory_type.h"
 
 namespace tally::counters {
+namespace {
+
+// Protected queues are not: they cannot write to memory that the layer reads.
+bool is_ordinary(const VkDeviceQueueCreateInfo& queue) {
+  constexpr VkDeviceQueueCreateFlags kOrdinary =
+      VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR;
+  return (queue.flags & ~kOrdinary) == 0;
+}
+
+}  // namespace
 
 DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu,
                                const Options& options)
-    : gpu_(gpu), options_(options), hidden_(vk::find_hidden_extension(info)), copy_(info) {
+    : gpu_(gpu), options_(options), copy_(info) {
   if (!gpu.native) take_ours();
   if (!gpu.native_regions) take_regions();
   if (gpu.missing.empty()) take_queries();
+  if (anything_enabled()) uncounted_ = vk::enabled_hidden_extensions(info);
   if (anything_enabled() && gpu.missing.empty()) enable_needs();
   info_ = copy_.info();
 }
@@ -89,7 +101,7 @@ void DeviceCreation::take_queries() {
 }
 
 void DeviceCreation::take_elapsed_timer() {
-  if (gpu_.has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME)) return;
+  if (gpu_.native_elapsed_timer) return;
   using Features = VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM;
   constexpr VkStructureType kType =
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM;
@@ -136,15 +148,7 @@ void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
   }
 }
 
-// Counters that other applications ask for without knowing of them, such as emulated statistics,
-// are not among these.
-bool DeviceCreation::asks_for_counters() const {
-  return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.performance_intel ||
-         (emulated_queries_.performance && !gpu_.native_performance_queries);
-}
-
 VkResult DeviceCreation::refusal() const {
-  if (hidden_ && asks_for_counters()) return VK_ERROR_EXTENSION_NOT_PRESENT;
   if (unsupported_) return VK_ERROR_FEATURE_NOT_PRESENT;
   if (gpu_.missing.empty()) return VK_SUCCESS;
   return extension_enabled_ || regions_extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT
@@ -169,7 +173,9 @@ void DeviceCreation::enable_needs() {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT);
   descriptor_heaps_ = heaps && heaps->descriptorHeap == VK_TRUE;
   record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
-  if (record_memory_ == RecordMemory::Device) add_transfer_queue();
+  if (record_memory_ == RecordMemory::Device && !add_transfer_queue()) {
+    record_memory_ = RecordMemory::Host;
+  }
 }
 
 // On a CPU device, machine code is mostly made for the first draw, and draws need the processors.
@@ -191,31 +197,32 @@ std::vector<uint32_t> DeviceCreation::queue_families() const {
   return families;
 }
 
-std::optional<uint32_t> DeviceCreation::compute_family() const {
+std::optional<QueuePlace> DeviceCreation::compute_queue() const {
   for (const VkDeviceQueueCreateInfo& queue : copy_.queues()) {
     const VkQueueFamilyProperties& family = gpu_.queue_families.at(queue.queueFamilyIndex);
     const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
-    if (computes && queue.flags == 0) return queue.queueFamilyIndex;
+    if (computes && is_ordinary(queue)) return QueuePlace{queue.queueFamilyIndex, 0, queue.flags};
   }
   return std::nullopt;
 }
 
 // Adds a queue to a family that has one left. Otherwise shares the application's first queue that
-// supports the work.
-void DeviceCreation::add_transfer_queue() {
+// supports the work. Returns whether there is one.
+bool DeviceCreation::add_transfer_queue() {
   constexpr VkQueueFlags kCapable = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
   bool shared = false;
   for (size_t i = 0; i < copy_.queues().size(); ++i) {
     const VkDeviceQueueCreateInfo& queue = copy_.queues()[i];
     const VkQueueFamilyProperties& family = gpu_.queue_families.at(queue.queueFamilyIndex);
-    if (queue.flags != 0 || (family.queueFlags & kCapable) == 0) continue;
-    if (!shared) transfer_queue_ = {queue.queueFamilyIndex, 0};
+    if (!is_ordinary(queue) || (family.queueFlags & kCapable) == 0) continue;
+    if (!shared) transfer_queue_ = {queue.queueFamilyIndex, 0, queue.flags};
     shared = true;
     if (queue.queueCount >= family.queueCount) continue;
-    transfer_queue_ = {queue.queueFamilyIndex, queue.queueCount};
+    transfer_queue_ = {queue.queueFamilyIndex, queue.queueCount, queue.flags};
     copy_.add_queue(i, 0.5f);
-    return;
+    return true;
   }
+  return shared;
 }
 
 }  // namespace tally::counters

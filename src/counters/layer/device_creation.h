@@ -11,6 +11,7 @@
 #include "counters/base/options.h"
 #include "counters/base/physical_device.h"
 #include "counters/layer/create_info_copy.h"
+#include "counters/memory/context.h"
 #include "counters/queries/types.h"
 #include "vk/hiding.h"
 
@@ -39,11 +40,9 @@ class DeviceCreation {
   bool anything_enabled() const {
     return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
   }
-  // An extension that the application enabled together with a feature of the layer, and whose
-  // commands the layer cannot count. Null if there is none.
-  const catalogue::HiddenExtension* uncounted_extension() const {
-    return anything_enabled() ? hidden_ : nullptr;
-  }
+  // Extensions that the application enabled together with a feature of the layer, and whose
+  // commands the layer cannot count.
+  const catalogue::EnabledHidden& uncounted_extensions() const { return uncounted_; }
   // VK_SUCCESS, or the error of vkCreateDevice.
   VkResult refusal() const;
 
@@ -72,18 +71,12 @@ class DeviceCreation {
   RecordMemory record_memory() const { return record_memory_; }
   // The families of the application's queues, without duplicates.
   std::vector<uint32_t> queue_families() const;
-  // One of them that supports compute.
-  std::optional<uint32_t> compute_family() const;
-
+  // The first queue that supports compute.
+  std::optional<QueuePlace> compute_queue() const;
   // The queue for copies of records. The layer adds one if the family has one left.
-  struct TransferQueue {
-    uint32_t family = 0;
-    uint32_t index = 0;
-  };
-  TransferQueue transfer_queue() const { return transfer_queue_; }
+  QueuePlace transfer_queue() const { return transfer_queue_; }
 
  private:
-  bool asks_for_counters() const;
   template <typename Features, typename... Members>
   void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
   void take_ours();
@@ -93,14 +86,14 @@ class DeviceCreation {
   void take_performance_queries();
   void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();
-  void add_transfer_queue();
+  bool add_transfer_queue();
 
   const PhysicalDevice& gpu_;
   const Options& options_;
-  const catalogue::HiddenExtension* hidden_;
+  catalogue::EnabledHidden uncounted_;
   CreateInfoCopy copy_;
   VkDeviceCreateInfo info_;
-  TransferQueue transfer_queue_;
+  QueuePlace transfer_queue_;
   RecordMemory record_memory_ = RecordMemory::Host;
   bool unsupported_ = false;  // a feature is enabled that neither the layer nor the driver has
   bool extension_enabled_ = false;

@@ -53,23 +53,24 @@ TEST_F(DeviceCreationTest, our_extension_and_struct_do_not_reach_the_driver) {
   EXPECT_EQ(creation.refusal(), VK_SUCCESS);
 }
 
-TEST_F(DeviceCreationTest, counters_exclude_an_extension_that_they_would_miss) {
-  const char* extensions[] = {extension_, VK_NV_RAY_TRACING_EXTENSION_NAME};
-  info_.enabledExtensionCount = 2;
+TEST_F(DeviceCreationTest, extensions_that_counters_miss_are_enabled_and_known) {
+  const char* extensions[] = {extension_, VK_NV_RAY_TRACING_EXTENSION_NAME,
+                              VK_NV_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME};
+  info_.enabledExtensionCount = 3;
   info_.ppEnabledExtensionNames = extensions;
   const DeviceCreation counted(info_, gpu_, options_);
-  EXPECT_EQ(counted.refusal(), VK_ERROR_EXTENSION_NOT_PRESENT);
-  ASSERT_NE(counted.uncounted_extension(), nullptr);
-  EXPECT_EQ(counted.uncounted_extension()->name, VK_NV_RAY_TRACING_EXTENSION_NAME);
+  EXPECT_EQ(counted.refusal(), VK_SUCCESS);
+  ASSERT_EQ(counted.uncounted_extensions().size(), 2u);
+  EXPECT_EQ(counted.uncounted_extensions()[0]->name, VK_NV_RAY_TRACING_EXTENSION_NAME);
+  EXPECT_TRUE(counted.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME));
 
   ours_.shaderInstrumentation = VK_FALSE;
   const DeviceCreation uncounted(info_, gpu_, options_);
-  EXPECT_EQ(uncounted.refusal(), VK_SUCCESS) << "nothing is counted";
-  EXPECT_EQ(uncounted.uncounted_extension(), nullptr);
-  EXPECT_TRUE(uncounted.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME));
+  EXPECT_EQ(uncounted.refusal(), VK_SUCCESS);
+  EXPECT_TRUE(uncounted.uncounted_extensions().empty()) << "nothing is counted";
 }
 
-TEST_F(DeviceCreationTest, emulated_queries_alone_do_not_exclude_it) {
+TEST_F(DeviceCreationTest, extensions_that_emulated_queries_miss_are_known) {
   const char* extension = VK_NV_RAY_TRACING_EXTENSION_NAME;
   info_.ppEnabledExtensionNames = &extension;
   info_.pNext = nullptr;
@@ -78,7 +79,7 @@ TEST_F(DeviceCreationTest, emulated_queries_alone_do_not_exclude_it) {
   const DeviceCreation creation(info_, gpu_, options_);
   ASSERT_TRUE(creation.emulated_queries().statistics);
   EXPECT_EQ(creation.refusal(), VK_SUCCESS);
-  EXPECT_NE(creation.uncounted_extension(), nullptr) << "a message names it";
+  EXPECT_EQ(creation.uncounted_extensions().size(), 1u) << "a message names it";
 }
 
 TEST_F(DeviceCreationTest, the_multiprocessor_is_read_where_queries_alone_count) {
@@ -205,7 +206,7 @@ TEST_F(DeviceCreationTest, an_elapsed_timer_needs_timestamps_of_the_driver) {
   EXPECT_TRUE(emulated.emulated_queries().elapsed_time);
   EXPECT_EQ(emulated.info().enabledExtensionCount, 0u);
   EXPECT_EQ(chained<VkBaseInStructure>(emulated, timer.sType), nullptr);
-  gpu_.extensions.push_back({VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME, 1});
+  gpu_.native_elapsed_timer = true;
   const DeviceCreation native(info_, gpu_, options_);
   EXPECT_FALSE(native.emulated_queries().elapsed_time);
   EXPECT_EQ(native.info().enabledExtensionCount, 1u);
@@ -231,6 +232,24 @@ TEST_F(DeviceCreationTest, a_native_implementation_is_passed_through) {
   EXPECT_FALSE(creation.extension_enabled());
   EXPECT_EQ(creation.info().enabledExtensionCount, 1u);
   EXPECT_NE(chained<VkBaseInStructure>(creation, ours_.sType), nullptr);
+}
+
+TEST_F(DeviceCreationTest, copies_of_records_may_use_a_queue_that_synchronizes_itself) {
+  options_.record_memory = RecordMemory::Device;
+  queue_.flags = VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_EQ(creation.record_memory(), RecordMemory::Device);
+  EXPECT_EQ(creation.transfer_queue().flags, queue_.flags);
+  ASSERT_TRUE(creation.compute_queue());
+  EXPECT_EQ(creation.compute_queue()->flags, queue_.flags);
+}
+
+TEST_F(DeviceCreationTest, records_are_not_copied_on_protected_queues) {
+  options_.record_memory = RecordMemory::Device;
+  queue_.flags = VK_DEVICE_QUEUE_CREATE_PROTECTED_BIT;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_EQ(creation.record_memory(), RecordMemory::Host);
+  EXPECT_FALSE(creation.compute_queue());
 }
 
 TEST_F(DeviceCreationTest, copies_of_records_get_a_queue_of_their_own_where_one_is_left) {

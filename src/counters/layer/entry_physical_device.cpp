@@ -126,7 +126,7 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
       gpu.primitives_generated_query);
   const OurStruct<VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM> elapsed_timer(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
-      gpu.has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME));
+      gpu.native_elapsed_timer);
   const OurStruct<VkPhysicalDevicePerformanceQueryFeaturesKHR> performance(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
       gpu.native_performance_queries);
@@ -328,13 +328,11 @@ VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t
   });
 }
 
-void report_uncounted(Instance& instance, const catalogue::HiddenExtension& extension,
-                      bool refused) {
-  const std::string_view effect = refused ? "counters cannot be enabled together with"
-                                          : "emulated queries do not count the commands of";
+void report_uncounted(Instance& instance, const catalogue::EnabledHidden& enabled) {
+  if (enabled.empty()) return;
   instance.messages().notice(
       "TALLY-uncounted-extension", VK_OBJECT_TYPE_INSTANCE, vk::handle_bits(instance.handle()),
-      fmt::format("vkCreateDevice(): {} {}: {}", effect, extension.name, extension.reason));
+      fmt::format("vkCreateDevice(): {}", catalogue::describe_uncounted(enabled)));
 }
 
 VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
@@ -351,14 +349,11 @@ VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& origin
   // Allocation callbacks expect the thread that calls Vulkan.
   if (allocator) options.compile_ahead = CompileAhead::Never;
   const DeviceCreation creation(original, gpu, options);
-  const VkResult refusal = creation.refusal();
-  if (const auto* extension = creation.uncounted_extension()) {
-    report_uncounted(instance, *extension, refusal != VK_SUCCESS);
-  }
-  if (refusal != VK_SUCCESS) return refusal;
+  if (const VkResult refusal = creation.refusal(); refusal != VK_SUCCESS) return refusal;
   const VkResult result = create(handle, &creation.info(), allocator, device);
   if (result != VK_SUCCESS) return result;
   try {
+    report_uncounted(instance, creation.uncounted_extensions());
     add_device(std::make_unique<Device>(*device, instance, gpu, creation, next));
   } catch (...) {
     const auto destroy = reinterpret_cast<PFN_vkDestroyDevice>(

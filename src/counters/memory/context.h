@@ -10,6 +10,13 @@
 
 namespace tally::counters {
 
+// A queue of the device, with the flags that it was created with.
+struct QueuePlace {
+  uint32_t family = 0;
+  uint32_t index = 0;
+  VkDeviceQueueCreateFlags flags = 0;
+};
+
 struct MemoryContext {
   VkDevice device = VK_NULL_HANDLE;
   const DeviceTable* next = nullptr;
@@ -23,6 +30,22 @@ struct MemoryContext {
   bool conditions = false;         // conditional rendering may read from records
   VkDeviceSize limit = 0;          // bytes of all records together; 0: no limit
   PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
+
+  // A queue that the layer may use.
+  VkQueue find_queue(const QueuePlace& place) const {
+    VkQueue queue = VK_NULL_HANDLE;
+    if (place.flags == 0) {
+      next->GetDeviceQueue(device, place.family, place.index, &queue);
+    } else {
+      const VkDeviceQueueInfo2 info{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_INFO_2,
+                                    .flags = place.flags,
+                                    .queueFamilyIndex = place.family,
+                                    .queueIndex = place.index};
+      next->GetDeviceQueue2(device, &info, &queue);
+    }
+    if (set_loader_data) set_loader_data(device, queue);
+    return queue;
+  }
 
   // Mode Device only: the queue for copies. The mutex guards it, against calls of the application
   // too.

@@ -1,6 +1,7 @@
 // Shader modules, pipeline layouts and pipelines.
 #include "counters/layer/entry_points.h"
 #include "counters/objects/pipeline_creation.h"
+#include "counters/objects/pipeline_flags.h"
 #include "counters/objects/ray_pipeline_creation.h"
 #include "vk/boundary.h"
 
@@ -118,6 +119,59 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_pipeline(VkDevice handle, VkPipeline pip
   }
 }
 
+// The create info of a pipeline in the chain of another struct, without the layer's flag.
+class PlainPipelineInfo {
+ public:
+  explicit PlainPipelineInfo(const VkPipelineCreateInfoKHR& info) : info_(info) {
+    remove_flag(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, compute_);
+    remove_flag(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, graphics_);
+    remove_flag(VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR, rays_);
+  }
+  PlainPipelineInfo(const PlainPipelineInfo&) = delete;
+  PlainPipelineInfo& operator=(const PlainPipelineInfo&) = delete;
+  const VkPipelineCreateInfoKHR* get() const { return &info_; }
+
+ private:
+  template <typename Info>
+  void remove_flag(VkStructureType type, Info& copy) {
+    const auto* info = static_cast<const Info*>(info_.pNext);
+    if (!info || info->sType != type || !wants_instrumentation(*info)) return;
+    copy = *info;
+    chain_ = vk::ChainCopy(info->pNext);
+    set_pipeline_flags(copy, chain_,
+                       pipeline_flags(*info) & ~VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM);
+    info_.pNext = &copy;
+  }
+
+  VkPipelineCreateInfoKHR info_;
+  VkComputePipelineCreateInfo compute_;
+  VkGraphicsPipelineCreateInfo graphics_;
+  VkRayTracingPipelineCreateInfoKHR rays_;
+  vk::ChainCopy chain_;
+};
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_get_key(VkDevice handle, const VkPipelineCreateInfoKHR* info,
+                                            VkPipelineBinaryKeyKHR* key) {
+  return vk::guarded([&] {
+    const auto get = find_device(handle)->next().GetPipelineKeyKHR;
+    return info ? get(handle, PlainPipelineInfo(*info).get(), key) : get(handle, nullptr, key);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_binaries(VkDevice handle,
+                                                    const VkPipelineBinaryCreateInfoKHR* info,
+                                                    const VkAllocationCallbacks* allocator,
+                                                    VkPipelineBinaryHandlesInfoKHR* binaries) {
+  return vk::guarded([&] {
+    const auto create = find_device(handle)->next().CreatePipelineBinariesKHR;
+    if (!info->pPipelineCreateInfo) return create(handle, info, allocator, binaries);
+    const PlainPipelineInfo plain(*info->pPipelineCreateInfo);
+    VkPipelineBinaryCreateInfoKHR changed = *info;
+    changed.pPipelineCreateInfo = plain.get();
+    return create(handle, &changed, allocator, binaries);
+  });
+}
+
 }  // namespace
 
 void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
@@ -126,12 +180,14 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
   };
   add("vkCreateComputePipelines", hook_create_compute);
   add("vkCreateGraphicsPipelines", hook_create_graphics);
+  add("vkCreatePipelineBinariesKHR", hook_create_binaries);
   add("vkCreatePipelineLayout", hook_create_layout);
   add("vkCreateRayTracingPipelinesKHR", hook_create_rays);
   add("vkCreateShaderModule", hook_create_module);
   add("vkDestroyPipeline", hook_destroy_pipeline);
   add("vkDestroyPipelineLayout", hook_destroy_layout);
   add("vkDestroyShaderModule", hook_destroy_module);
+  add("vkGetPipelineKeyKHR", hook_get_key);
 }
 
 }  // namespace tally::counters

@@ -26,6 +26,7 @@ struct KnownStruct {
 };
 
 constexpr KnownStruct kKnownStructs[] = {
+    {VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT, sizeof(VkCustomResolveCreateInfoEXT)},
     {VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
      sizeof(VkGraphicsPipelineLibraryCreateInfoEXT)},
     {VK_STRUCTURE_TYPE_MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX,
@@ -177,6 +178,15 @@ T* find_kept(const void* chain, VkStructureType type) {
   return const_cast<T*>(vk::find_in_chain<T>(chain, type));
 }
 
+void keep_resolve_formats(KeptMemory& memory, const void* chain) {
+  auto* resolve = find_kept<VkCustomResolveCreateInfoEXT>(
+      chain, VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT);
+  if (!resolve) return;
+  if (!resolve->pColorAttachmentFormats) resolve->colorAttachmentCount = 0;
+  resolve->pColorAttachmentFormats =
+      memory.copy(resolve->pColorAttachmentFormats, resolve->colorAttachmentCount);
+}
+
 // Replaces the parts of a graphics pipeline's create info one by one.
 class GraphicsCopy {
  public:
@@ -276,6 +286,7 @@ class GraphicsCopy {
     const bool formats = info_.renderPass == VK_NULL_HANDLE &&
                          has(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT);
     known_ = keep_chain(memory_, info_.pNext) && known_;
+    keep_resolve_formats(memory_, info_.pNext);
     if (auto* rendering = find_kept<VkPipelineRenderingCreateInfo>(
             info_.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO)) {
       if (!formats || !rendering->pColorAttachmentFormats) rendering->colorAttachmentCount = 0;
@@ -342,7 +353,9 @@ bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
   info.pSpecializationInfo = nullptr;
   info.pSetLayouts = memory.copy(info.pSetLayouts, info.setLayoutCount);
   info.pPushConstantRanges = memory.copy(info.pPushConstantRanges, info.pushConstantRangeCount);
-  return keep_shader_chain(memory, info.pNext);
+  const bool known = keep_shader_chain(memory, info.pNext);
+  keep_resolve_formats(memory, info.pNext);
+  return known;
 }
 
 bool keep(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,

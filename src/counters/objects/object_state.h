@@ -32,6 +32,8 @@ struct PipelineNeeds {
   bool regions = false;          // counters by region, for every pipeline with fragment shaders
   bool queries = false;          // emulated queries read the primitive assembly state
   bool query_counters = false;   // ... and count in the shaders of every pipeline
+  // Commands of an extension that the layer does not know may take handles of pipelines.
+  bool plain_handles = false;
 };
 
 struct ObjectState {

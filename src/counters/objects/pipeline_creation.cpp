@@ -193,7 +193,8 @@ bool may_stand_in(const ObjectState& state, const PlainInfos<Info>& infos, size_
       VK_PIPELINE_CREATE_LIBRARY_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
       VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kIndirectBindable | kCaptureData;
-  if (!infos.wanted(i) || (pipeline_flags(info) & kNeedsPlain) != 0) return false;
+  if (!infos.wanted(i) || state.needs.plain_handles) return false;
+  if ((pipeline_flags(info) & kNeedsPlain) != 0) return false;
   if (vk::find_in_chain<VkBaseInStructure>(
           info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)) {
     return false;

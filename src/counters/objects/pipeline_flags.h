@@ -7,6 +7,7 @@
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include "vk/chain.h"
 
@@ -21,6 +22,13 @@ uint64_t pipeline_flags(const Info& info) {
   const auto* newer = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(
       info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
   return newer ? newer->flags : info.flags;
+}
+
+// Whether the driver takes the pipeline's code from binaries (VK_KHR_pipeline_binary).
+inline bool has_binaries(const void* chain) {
+  const auto* info =
+      vk::find_in_chain<VkPipelineBinaryInfoKHR>(chain, VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
+  return info && info->binaryCount != 0;
 }
 
 template <typename Info>

@@ -17,9 +17,9 @@
 namespace tally::counters {
 namespace {
 
-#ifndef VK_KHR_PIPELINE_BINARY_EXTENSION_NAME  // newer than the headers of Debian 12
-constexpr auto VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR =
-    static_cast<VkStructureType>(1000483002);
+#ifndef VK_NV_DEVICE_GENERATED_COMMANDS_COMPUTE_EXTENSION_NAME  // newer than Debian 12's headers
+constexpr auto VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_INDIRECT_BUFFER_INFO_NV =
+    static_cast<VkStructureType>(1000428001);
 #endif
 
 void set_stages(VkGraphicsPipelineCreateInfo& info,
@@ -203,11 +203,13 @@ class VariantBuilder {
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
   // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
+  // Commands of VK_NV_device_generated_commands bind the plain pipeline and its groups.
   void finish_info() {
     uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                        VK_PIPELINE_CREATE_DERIVATIVE_BIT |
                        VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR | kCaptureData;
+                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
+                       VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kCaptureData;
     if (later_) {
       dropped |= VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
                  VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
@@ -215,6 +217,8 @@ class VariantBuilder {
     info_.pNext = chain_.head();
     chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
     chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
+    chain_.remove(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_SHADER_GROUPS_CREATE_INFO_NV);
+    chain_.remove(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_INDIRECT_BUFFER_INFO_NV);
     set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
     if (pipeline_.layout) info_.layout = pipeline_.layout->handle();
     info_.basePipelineHandle = VK_NULL_HANDLE;

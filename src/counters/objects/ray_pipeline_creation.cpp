@@ -75,7 +75,7 @@ class Draft {
 
   // Call with the new pipeline, when nothing can fail any more.
   void report_refusals(VkPipeline pipeline) const {
-    if (!no_room_.empty()) notice(pipeline, no_room_);
+    if (reason_) notice(pipeline, fmt::format("a pipeline runs uninstrumented: {}", reason_));
     for (const StageVariants::Refusal& refusal : stages_.refusals()) {
       notice(pipeline,
              fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
@@ -138,14 +138,22 @@ class Draft {
     }
   }
 
+  // Null if the stages may be instrumented.
+  const char* reason_against_counting() const {
+    if (!layout_ || layout_->path() == AddressPath::None) {
+      return "its pipeline layout leaves no room for the record pointer";
+    }
+    if (has_binaries(plain_.pNext)) return "it is created from binaries";
+    if ((pipeline_flags(plain_) & kCaptureData) != 0) {
+      return "its binaries would contain the instrumented shaders";
+    }
+    return nullptr;
+  }
+
   void instrument_stages() {
     if (plain_.stageCount == 0) return;
-    if (!layout_ || layout_->path() == AddressPath::None) {
-      no_room_ =
-          "a pipeline runs uninstrumented: its pipeline layout leaves no room for the record "
-          "pointer";
-      return;
-    }
+    reason_ = reason_against_counting();
+    if (reason_) return;
     std::vector<Stage> sources;
     for (uint32_t i = 0; i < plain_.stageCount; ++i) {
       sources.emplace_back(&plain_.pStages[i], find_code(state_, plain_.pStages[i]));
@@ -223,7 +231,7 @@ class Draft {
   std::vector<std::shared_ptr<Pipeline>> libraries_;  // null: not known
   std::shared_ptr<Program> program_;
   std::shared_ptr<const CounterRanges::Range> range_;  // of a library's own stages
-  std::string no_room_;
+  const char* reason_ = nullptr;                       // why the stages run uninstrumented
   bool flagged_ = false;
   bool counts_ = false;  // flagged, or any pipeline may be bound while a query is active
   bool changes_chain_ = false;

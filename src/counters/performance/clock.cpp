@@ -45,7 +45,7 @@ class ClockReader {
   ClockReader(const ClockReader&) = delete;
   ClockReader& operator=(const ClockReader&) = delete;
 
-  VkResult initialize(uint32_t family);
+  VkResult initialize(const QueuePlace& queue);
 
   struct Reading {
     uint64_t ticks = 0;
@@ -71,13 +71,13 @@ class ClockReader {
 // The parameters follow the slot.
 constexpr VkDeviceSize kParameters = 64, kBytes = 128;
 
-VkResult ClockReader::initialize(uint32_t family) {
+VkResult ClockReader::initialize(const QueuePlace& queue) {
   const DeviceTable& next = *context_.next;
   VkResult result = VK_SUCCESS;
   memory_ = Chunk::create(context_, Chunk::Use::HostResults, kBytes, result);
   if (!memory_) return result;
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                     .queueFamilyIndex = family};
+                                     .queueFamilyIndex = queue.family};
   result = vk::own("vkCreateCommandPool",
                    next.CreateCommandPool(context_.device, &pool, nullptr, &pool_), pool_);
   if (result != VK_SUCCESS) return result;
@@ -92,11 +92,8 @@ VkResult ClockReader::initialize(uint32_t family) {
   result = vk::own("vkAllocateCommandBuffers",
                    next.AllocateCommandBuffers(context_.device, &buffers, &commands_));
   if (result != VK_SUCCESS) return result;
-  next.GetDeviceQueue(context_.device, family, 0, &queue_);
-  if (context_.set_loader_data) {
-    context_.set_loader_data(context_.device, commands_);
-    context_.set_loader_data(context_.device, queue_);
-  }
+  queue_ = context_.find_queue(queue);
+  if (context_.set_loader_data) context_.set_loader_data(context_.device, commands_);
   return record();
 }
 
@@ -209,11 +206,11 @@ void CoarseTime::run() {
   while (!stop_.wait_for(lock, kCoarsePeriod, [this] { return stopped_; })) write_time();
 }
 
-VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, uint32_t family,
+VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, const QueuePlace& queue,
                                  ClockReading& reading) {
   ClockReader reader(context_, program_);
   ClockReader::Reading first, second;
-  VkResult result = reader.initialize(family);
+  VkResult result = reader.initialize(queue);
   if (result == VK_SUCCESS) result = reader.read(first);
   if (result != VK_SUCCESS) return result;
   std::this_thread::sleep_for(kInterval);
@@ -229,13 +226,14 @@ VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, uint32_t family,
 
 // Reads the driver's clock before and after the shader's: they are the same clock if the values are
 // in order.
-VkResult DeviceClock::find_start(uint32_t family, PFN_vkGetCalibratedTimestampsEXT calibrate,
+VkResult DeviceClock::find_start(const QueuePlace& queue,
+                                 PFN_vkGetCalibratedTimestampsEXT calibrate,
                                  ClockReading& reading) {
   const VkCalibratedTimestampInfoEXT domain{
       .sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
       .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT};
   ClockReader reader(context_, program_);
-  VkResult result = reader.initialize(family);
+  VkResult result = reader.initialize(queue);
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < kReadings && result == VK_SUCCESS; ++i) {
     uint64_t before = 0, after = 0, deviation = 0;
@@ -251,7 +249,7 @@ VkResult DeviceClock::find_start(uint32_t family, PFN_vkGetCalibratedTimestampsE
   return result;
 }
 
-VkResult DeviceClock::prepare(const PhysicalDevice& gpu, uint32_t family,
+VkResult DeviceClock::prepare(const PhysicalDevice& gpu, const QueuePlace& queue,
                               PFN_vkGetCalibratedTimestampsEXT calibrate) {
   ClockReading reading;
   if (lacks_upper_half(gpu)) {
@@ -266,7 +264,7 @@ VkResult DeviceClock::prepare(const PhysicalDevice& gpu, uint32_t family,
     auto known = measured().find(key);
     if (known == measured().end()) {
       VkResult result = program_.make(reading);
-      if (result == VK_SUCCESS) result = find_scale(gpu, family, reading);
+      if (result == VK_SUCCESS) result = find_scale(gpu, queue, reading);
       if (result != VK_SUCCESS) return result;
       known = measured().emplace(key, reading.scale).first;
     }
@@ -274,7 +272,7 @@ VkResult DeviceClock::prepare(const PhysicalDevice& gpu, uint32_t family,
   }
   VkResult result = program_.make(reading);
   if (result != VK_SUCCESS || !calibrate) return result;
-  result = find_start(family, calibrate, reading);
+  result = find_start(queue, calibrate, reading);
   return result == VK_SUCCESS && reading.start != 0 ? program_.make(reading) : result;
 }
 

@@ -54,15 +54,15 @@ class DeviceClock {
   DeviceClock(const MemoryContext& context, const PushOffsets& offsets)
       : context_(context), program_(context.device, *context.next, offsets) {}
 
-  // `family`: of compute queues that nothing else uses yet. `calibrate`: null if the application
+  // `queue`: computes, and nothing else uses it yet. `calibrate`: null if the application
   // did not enable calibrated timestamps.
-  VkResult prepare(const PhysicalDevice& gpu, uint32_t family,
+  VkResult prepare(const PhysicalDevice& gpu, const QueuePlace& queue,
                    PFN_vkGetCalibratedTimestampsEXT calibrate);
   const ClockProgram& program() const { return program_; }
 
  private:
-  VkResult find_scale(const PhysicalDevice& gpu, uint32_t family, ClockReading& reading);
-  VkResult find_start(uint32_t family, PFN_vkGetCalibratedTimestampsEXT calibrate,
+  VkResult find_scale(const PhysicalDevice& gpu, const QueuePlace& queue, ClockReading& reading);
+  VkResult find_start(const QueuePlace& queue, PFN_vkGetCalibratedTimestampsEXT calibrate,
                       ClockReading& reading);
 
   const MemoryContext& context_;

@@ -1,5 +1,6 @@
 // Action commands. Each takes a result index, and a record if its pipeline counts.
 #include "counters/layer/entry_points.h"
+#include "vk/boundary.h"
 
 namespace tally::counters {
 namespace {
@@ -222,6 +223,27 @@ void add(std::vector<vk::Hook>& hooks, std::string_view name) {
   hooks.push_back(vk::hook(name, Action<kNext, kPoint, Work, Function>::call, kInstrumentation));
 }
 
+// The hook of a command that runs what is bound, and that the layer cannot count.
+template <auto kNext, VkPipelineBindPoint kPoint, typename Function>
+struct Uncounted;
+template <auto kNext, VkPipelineBindPoint kPoint, typename... Arguments>
+struct Uncounted<kNext, kPoint, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
+  static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
+    CommandBuffer* state = find_command_buffer(commands);
+    if (state && state->drops_actions()) return;
+    if (state) state->actions().prepare_uncounted(kPoint);
+    if (state && state->counts().wanted()) state->queries()->count_error();
+    (next_for(commands, state).*kNext)(commands, arguments...);
+    if (state) vk::guarded_void([&] { state->bound().bind_wanted(); });
+  }
+};
+
+template <auto kNext, VkPipelineBindPoint kPoint>
+void add_uncounted(std::vector<vk::Hook>& hooks, std::string_view name) {
+  using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
+  hooks.push_back(vk::hook(name, Uncounted<kNext, kPoint, Function>::call, kInstrumentation));
+}
+
 // Generated commands may bind pipelines and push constants, so they run with the plain pipelines:
 // they take a result index and have no blocks. What is bound after them is undefined.
 VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
@@ -231,7 +253,9 @@ VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 
   if (state) state->actions().prepare_uncounted(info->pipelineBindPoint);
   if (state && state->counts().wanted()) state->queries()->count_error();
   next_for(commands, state).CmdExecuteGeneratedCommandsNV(commands, preprocessed, info);
-  if (state) state->bound().invalidate_pipelines();
+  if (!state) return;
+  state->bound().invalidate_pipelines();
+  state->bound().invalidate_guard();
 }
 
 }  // namespace
@@ -291,6 +315,10 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdTraceRaysIndirectKHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirectKHR");
   add<&Table::CmdTraceRaysKHR, kRays, Trace>(hooks, "vkCmdTraceRaysKHR");
   add<&Table::CmdTraceRaysNV, kRays, Trace>(hooks, "vkCmdTraceRaysNV");
+  add_uncounted<&Table::CmdDispatchTileQCOM, kCompute>(hooks, "vkCmdDispatchTileQCOM");
+  add_uncounted<&Table::CmdDrawClusterHUAWEI, kGraphics>(hooks, "vkCmdDrawClusterHUAWEI");
+  add_uncounted<&Table::CmdDrawClusterIndirectHUAWEI, kGraphics>(hooks,
+                                                                 "vkCmdDrawClusterIndirectHUAWEI");
   hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));
 }
 

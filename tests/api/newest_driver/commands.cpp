@@ -182,6 +182,9 @@ VKAPI_ATTR void VKAPI_CALL copy_results(VkCommandBuffer commands, VkQueryPool po
                                       range->stride, flags);
 }
 
+// The attachments stay as they are.
+VKAPI_ATTR void VKAPI_CALL begin_resolve(VkCommandBuffer, const VkBeginCustomResolveInfoEXT*) {}
+
 }  // namespace
 
 void add_command_hooks(Hooks& hooks) {
@@ -190,6 +193,7 @@ void add_command_hooks(Hooks& hooks) {
     hooks.push_back(vk::hook(name, function));
   };
   add("vkCmdBeginConditionalRendering2EXT", begin_condition);
+  add("vkCmdBeginCustomResolveEXT", begin_resolve);
   add("vkCmdBeginTransformFeedback2EXT", feedback<&Table::CmdBeginTransformFeedbackEXT>);
   add("vkCmdBindIndexBuffer3KHR", bind_indices);
   add("vkCmdBindTransformFeedbackBuffers2EXT", bind_feedback);

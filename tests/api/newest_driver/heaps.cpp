@@ -40,15 +40,24 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice handle, VkPipelineCache
   std::vector<Info> below(infos, infos + count);
   std::deque<vk::ChainCopy> chains;
   for (Info& info : below) {
+    constexpr uint64_t kHeaps = VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT;
+    constexpr uint64_t kWide = VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT;
     const uint64_t flags = flags_of(info);
-    if ((flags & VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT) == 0) continue;
-    if (info.layout != VK_NULL_HANDLE) fail("a pipeline with heaps has a layout");
-    const uint64_t others = flags & ~uint64_t{VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT};
-    if (others > UINT32_MAX) fail("a pipeline with heaps has other new flags");
+    {
+      const std::lock_guard lock(device.mutex);
+      ++((flags & kWide) != 0 ? device.indexing.wide : device.indexing.plain);
+    }
     vk::ChainCopy& chain = chains.emplace_back(info.pNext);
-    chain.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+    chain.remove(VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT);
+    if ((flags & (kHeaps | kWide)) != 0) {
+      const uint64_t others = flags & ~(kHeaps | kWide);
+      if (others > UINT32_MAX) fail("a pipeline has other new flags");
+      chain.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+      info.flags = static_cast<VkPipelineCreateFlags>(others);
+    }
     info.pNext = chain.head();
-    info.flags = static_cast<VkPipelineCreateFlags>(others);
+    if ((flags & kHeaps) == 0) continue;
+    if (info.layout != VK_NULL_HANDLE) fail("a pipeline with heaps has a layout");
     info.layout = device.heap_layout;
   }
   const VkResult result =
@@ -85,6 +94,12 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
           : (void)device.heap_shaders.erase(shaders[i]);
   }
   return result;
+}
+
+VKAPI_ATTR IndexingCounts VKAPI_CALL indexing_counts(VkDevice handle) {
+  Device& device = device_of(handle);
+  const std::lock_guard lock(device.mutex);
+  return device.indexing;
 }
 
 // --- descriptor state
@@ -252,6 +267,7 @@ void add_heap_hooks(Hooks& hooks) {
   add("vkCreateGraphicsPipelines",
       create_pipelines<&DeviceTable::CreateGraphicsPipelines, VkGraphicsPipelineCreateInfo>);
   add("vkCreateShadersEXT", create_shaders);
+  add(kIndexingCounts, indexing_counts);
 }
 
 }  // namespace tally::test::newest

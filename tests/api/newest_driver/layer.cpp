@@ -44,10 +44,23 @@ constexpr VkStructureType kHeapFeatures =
 constexpr VkStructureType kHeapProperties =
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT;
 
+// Of structs with one feature each.
+constexpr VkStructureType kOneFeature[] = {
+    kAddressFeatures,
+    kRestartFeatures,
+    kHeapFeatures,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_RESOLVE_FEATURES_EXT,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_64_BIT_INDEXING_FEATURES_EXT,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INTERNALLY_SYNCHRONIZED_QUEUES_FEATURES_KHR,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM};
+
 const VkExtensionProperties kExtensions[] = {
     {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME, VK_EXT_DESCRIPTOR_HEAP_SPEC_VERSION},
     {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME, VK_KHR_DEVICE_ADDRESS_COMMANDS_SPEC_VERSION},
     {VK_EXT_PRIMITIVE_RESTART_INDEX_EXTENSION_NAME, VK_EXT_PRIMITIVE_RESTART_INDEX_SPEC_VERSION},
+    {VK_EXT_CUSTOM_RESOLVE_EXTENSION_NAME, 1},
+    {VK_EXT_SHADER_64BIT_INDEXING_EXTENSION_NAME, 1},
+    {VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME, 1},
     {"VK_KHR_maintenance10", 1},
     {"VK_EXT_opacity_micromap", 1},
     {"VK_KHR_video_encode_queue", 1},
@@ -92,20 +105,12 @@ VKAPI_ATTR VkResult VKAPI_CALL list_extensions(VkPhysicalDevice gpu, const char*
 }
 
 VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2* features) {
-  {
-    const vk::UnlinkedStructs unlinked(features,
-                                       {kAddressFeatures, kRestartFeatures, kHeapFeatures});
-    instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
+  instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
+  for (const VkStructureType type : kOneFeature) {
+    auto* found =
+        vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(features->pNext, type);
+    if (found) found->descriptorHeap = VK_TRUE;
   }
-  auto* addresses = vk::find_in_out_chain<VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR>(
-      features->pNext, kAddressFeatures);
-  if (addresses) addresses->deviceAddressCommands = VK_TRUE;
-  auto* restart = vk::find_in_out_chain<VkPhysicalDevicePrimitiveRestartIndexFeaturesEXT>(
-      features->pNext, kRestartFeatures);
-  if (restart) restart->primitiveRestartIndex = VK_TRUE;
-  auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(features->pNext,
-                                                                                 kHeapFeatures);
-  if (heaps) heaps->descriptorHeap = VK_TRUE;
 }
 
 uint32_t push_bytes(VkPhysicalDevice gpu) {
@@ -146,11 +151,16 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   device->next_device = vk::take_next_device(*info);
   VkDeviceCreateInfo below = *info;
   vk::ChainCopy chain(info->pNext);
-  chain.remove(kAddressFeatures);
-  chain.remove(kRestartFeatures);
   const bool heaps = chain.find<VkBaseOutStructure>(kHeapFeatures) != nullptr;
-  chain.remove(kHeapFeatures);
+  for (const VkStructureType type : kOneFeature) chain.remove(type);
   below.pNext = chain.head();
+  std::vector<VkDeviceQueueCreateInfo> queues(info->pQueueCreateInfos,
+                                              info->pQueueCreateInfos + info->queueCreateInfoCount);
+  for (VkDeviceQueueCreateInfo& queue : queues) {
+    queue.flags &=
+        ~VkDeviceQueueCreateFlags{VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR};
+  }
+  below.pQueueCreateInfos = queues.data();
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);
   std::erase_if(extensions, is_ours);
@@ -196,6 +206,7 @@ const vk::HookTable& hooks() {
     add_command_hooks(rows);
     add_query_hooks(rows);
     add_heap_hooks(rows);
+    add_queue_hooks(rows);
     return new vk::HookTable(std::move(rows));
   }();
   return *all;

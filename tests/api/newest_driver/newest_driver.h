@@ -1,6 +1,7 @@
 // A layer that stands for a driver with VK_KHR_device_address_commands,
-// VK_EXT_primitive_restart_index and vkCmdEndRendering2KHR of VK_KHR_maintenance10. It is the
-// lowest of a test's layers.
+// VK_EXT_primitive_restart_index, vkCmdEndRendering2KHR of VK_KHR_maintenance10,
+// VK_KHR_internally_synchronized_queues, VK_EXT_custom_resolve (without a resolve) and
+// VK_EXT_shader_64bit_indexing (whose pipelines it counts). It is the lowest of a test's layers.
 //
 // It translates each address into the buffer that it belongs to, and calls the command that takes a
 // buffer. It ignores restart indices: what is drawn is that of the default index, while the layer
@@ -39,6 +40,14 @@ inline constexpr VkQueryType kQueryTypes[] = {kElapsedTime, kEncodeFeedback,
                                               VK_QUERY_TYPE_MICROMAP_SERIALIZATION_SIZE_EXT,
                                               VK_QUERY_TYPE_MICROMAP_COMPACTED_SIZE_EXT};
 inline constexpr uint64_t kFirstResult = 1000;
+
+// A device function: how many pipelines the driver has created without and with
+// VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT.
+struct IndexingCounts {
+  uint32_t plain = 0, wide = 0;
+};
+inline constexpr const char* kIndexingCounts = "vkGetIndexingCountsTALLY";
+using GetIndexingCounts = IndexingCounts(VKAPI_PTR*)(VkDevice);
 
 #define TALLY_NEWEST_INSTANCE_FUNCTIONS(X)  \
   X(DestroyInstance, "")                    \
@@ -88,7 +97,11 @@ TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
   X(CreateBuffer, "")                       \
   X(DestroyBuffer, "")                      \
   X(DestroyDevice, "")                      \
-  X(GetBufferDeviceAddress, "KHR")
+  X(GetBufferDeviceAddress, "KHR")          \
+  X(GetDeviceQueue, "")                     \
+  X(QueueSubmit, "")                        \
+  X(QueueSubmit2, "KHR")                    \
+  X(QueueWaitIdle, "")
 TALLY_VK_TABLE(DeviceTable, TALLY_NEWEST_DEVICE_FUNCTIONS)
 
 // A place in a buffer; null for the address 0.
@@ -125,6 +138,8 @@ struct Device {
   VkPipelineLayout heap_layout = VK_NULL_HANDLE;
   uint32_t push_bytes = 0;
   VkShaderStageFlags push_stages = 0;
+  IndexingCounts indexing;
+  std::mutex queue_mutex;
 
   bool has_pool(VkQueryPool pool) {
     const std::lock_guard lock(mutex);
@@ -146,6 +161,7 @@ using Hooks = std::vector<vk::Hook>;
 void add_command_hooks(Hooks& hooks);
 void add_query_hooks(Hooks& hooks);
 void add_heap_hooks(Hooks& hooks);
+void add_queue_hooks(Hooks& hooks);
 // Call for each new device that enables descriptor heaps.
 void prepare_heaps(VkDevice handle, Device& device, const VkDeviceCreateInfo& info,
                    uint32_t push_bytes);

@@ -1,0 +1,138 @@
+// Extensions newer than the drivers, which change how instrumented pipelines are created or
+// submitted.
+#include <tally/vulkan_newest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "api/kit.h"
+#include "api/newest_driver/newest_driver.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+#include "support/environment.h"
+
+namespace tally::test {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr const char* kNewestDriver = "VK_LAYER_TALLY_test_newest_driver";
+
+class NewestExtensions : public CountersTest {
+ protected:
+  void SetUp() override {
+    if (validation_wanted()) GTEST_SKIP() << "not with the validation layer below";
+  }
+  void start_with(const char* extension, void* feature, VkDeviceQueueCreateFlags queue_flags = 0,
+                  const LayerSettings::Pairs& settings = {}) {
+    start(settings, {.driver_layers = {kNewestDriver},
+                     .device_extensions = {extension},
+                     .device_next = feature,
+                     .queue_flags = queue_flags});
+  }
+  // Submits on one queue from four threads at a time. Each thread has its own results.
+  void submit_from_threads() {
+    constexpr uint32_t kThreads = 4, kSubmissions = 25;
+    work();
+    std::vector<std::thread> threads;
+    std::vector<uint64_t> counted(kThreads);
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        const Instrumentation instrumentation(context());
+        const Recording recording(context());
+        instrumentation.begin(recording.commands);
+        dispatch(recording.commands, work().counting, t + 1, 0);
+        instrumentation.end(recording.commands);
+        check(vkEndCommandBuffer(recording.commands));
+        for (uint32_t i = 0; i < kSubmissions; ++i) context().submit_and_wait(recording.commands);
+        for (const auto& [index, invoked] : invocations(instrumentation)) counted[t] += invoked;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(counted, ElementsAre(8 * kSubmissions, 16 * kSubmissions, 24 * kSubmissions,
+                                     32 * kSubmissions));
+  }
+};
+
+TEST_F(NewestExtensions, four_threads_may_submit_on_a_queue_that_synchronizes_itself) {
+  VkPhysicalDeviceInternallySynchronizedQueuesFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INTERNALLY_SYNCHRONIZED_QUEUES_FEATURES_KHR, nullptr,
+      VK_TRUE};
+  for (const char* memory : {"host", "device"}) {
+    start_with(VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME, &feature,
+               VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR, {{"record_memory", memory}});
+    submit_from_threads();
+  }
+}
+
+// The same on the driver's own queue.
+TEST_F(NewestExtensions, four_threads_may_submit_on_a_queue_of_the_driver_that_does) {
+  if (!start().has_extension(VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no queues that synchronize themselves";
+  }
+  VkPhysicalDeviceInternallySynchronizedQueuesFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INTERNALLY_SYNCHRONIZED_QUEUES_FEATURES_KHR, nullptr,
+      VK_TRUE};
+  start({}, {.device_extensions = {VK_KHR_INTERNALLY_SYNCHRONIZED_QUEUES_EXTENSION_NAME},
+             .device_next = &feature,
+             .queue_flags = VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR});
+  submit_from_threads();
+}
+
+TEST_F(NewestExtensions, fragment_shaders_of_a_custom_resolve_count) {
+  VkPhysicalDeviceCustomResolveFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_RESOLVE_FEATURES_EXT, nullptr, VK_TRUE};
+  start_with(VK_EXT_CUSTOM_RESOLVE_EXTENSION_NAME, &feature);
+  const PipelineLayout layout = make_pipeline_layout(context());
+  const Pipeline scene = make_orange(layout);
+  const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+  const VkCustomResolveCreateInfoEXT info{VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT,
+                                          &kInstrument, VK_TRUE, 1, &format};
+  const Pipeline resolve =
+      make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                                                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
+                                         .layout = layout,
+                                         .next = &info});
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  const VkBeginCustomResolveInfoEXT begin{VK_STRUCTURE_TYPE_BEGIN_CUSTOM_RESOLVE_INFO_EXT};
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, scene);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    function<PFN_vkCmdBeginCustomResolveEXT>("vkCmdBeginCustomResolveEXT")(commands, &begin);
+    vkCmdBindPipeline(commands, kGraphics, resolve);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target.end(commands);
+    instrumentation.end(commands);
+  });
+  const Results all = results(instrumentation);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].second.back(), 64u * 64u);
+  EXPECT_EQ(all[1].second.back(), 64u * 64u);
+}
+
+TEST_F(NewestExtensions, variants_index_with_64_bits_where_their_pipeline_does) {
+  VkPhysicalDeviceShader64BitIndexingFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_64_BIT_INDEXING_FEATURES_EXT, nullptr, VK_TRUE};
+  start_with(VK_EXT_SHADER_64BIT_INDEXING_EXTENSION_NAME, &feature);
+  const auto created = [&] {
+    return function<newest::GetIndexingCounts>(newest::kIndexingCounts)(context().device());
+  };
+  const PipelineLayout& layout = work().layout;
+  const newest::IndexingCounts before = created();
+  const VkPipelineCreateFlags2CreateInfoKHR flags{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+      VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM |
+          VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT};
+  const Pipeline pipeline = make_work(layout, &flags);
+  EXPECT_THAT(measure(pipeline), ElementsAre(std::pair<uint32_t, uint64_t>(0, 16)));
+  context().run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 2); });
+  EXPECT_EQ(created().plain, before.plain);
+  EXPECT_EQ(created().wide, before.wide + 2) << "the pipeline and its variant";
+}
+
+}  // namespace
+}  // namespace tally::test

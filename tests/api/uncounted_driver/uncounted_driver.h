@@ -1,0 +1,93 @@
+// A layer that stands for a driver with the extensions of catalogue/hidden_extensions.h: all of
+// them with all features, so a new row there is a new extension here. It is the lowest of a test's
+// layers. Commands are resolved where their extension is enabled. Most do nothing; these run
+// shaders, so that a test sees whose:
+//
+// - vkCmdDispatchTileQCOM, vkCmdDrawClusterHUAWEI and vkCmdDrawClusterIndirectHUAWEI run what is
+//   bound: kGroups workgroups, or a triangle.
+// - vkCmdExecuteGeneratedCommandsNV does the same with the pipeline that it names, which must be
+//   bound. What is bound afterwards is nothing.
+// - vkCmdSubpassShadingHUAWEI runs a workgroup of the pipeline that is bound at its bind point.
+// - vkCmdBindPipelineShaderGroupNV binds the pipeline of `pPipelines` behind the groups.
+// - A binary of a compute pipeline is its SPIR-V.
+// - vkCreateRayTracingPipelinesNV creates pipelines that do nothing.
+//
+// What an application never does, but a layer may, ends the process: a flag of the layer in a
+// create info, binaries of instrumented shaders, a pipeline that is not indirectly bindable in
+// vkCmdUpdatePipelineIndirectBufferNV.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
+
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "catalogue/hidden_extensions.h"
+#include "vk/dispatch.h"
+#include "vk/handle_map.h"
+#include "vk/hooks.h"
+
+namespace tally::test::uncounted {
+
+inline constexpr uint32_t kGroups = 3;
+
+#define TALLY_UNCOUNTED_INSTANCE_FUNCTIONS(X) \
+  X(DestroyInstance, "")                      \
+  X(EnumerateDeviceExtensionProperties, "")   \
+  X(GetPhysicalDeviceFeatures2, "KHR")
+TALLY_VK_TABLE(InstanceTable, TALLY_UNCOUNTED_INSTANCE_FUNCTIONS)
+
+#define TALLY_UNCOUNTED_DEVICE_FUNCTIONS(X) \
+  X(BeginCommandBuffer, "")                 \
+  X(CmdBindPipeline, "")                    \
+  X(CmdDispatch, "")                        \
+  X(CmdDraw, "")                            \
+  X(CreateComputePipelines, "")             \
+  X(CreateGraphicsPipelines, "")            \
+  X(CreateRayTracingPipelinesKHR, "")       \
+  X(CreateShaderModule, "")                 \
+  X(DestroyDevice, "")                      \
+  X(DestroyPipeline, "")                    \
+  X(DestroyShaderModule, "")
+TALLY_VK_TABLE(DeviceTable, TALLY_UNCOUNTED_DEVICE_FUNCTIONS)
+
+struct Instance {
+  VkInstance handle;
+  vk::NextInstance next_instance;
+  InstanceTable next;
+};
+
+struct Bound {
+  VkPipeline graphics = VK_NULL_HANDLE, compute = VK_NULL_HANDLE, subpass = VK_NULL_HANDLE;
+};
+using Code = std::vector<uint32_t>;
+
+struct Device {
+  vk::NextDevice next_device;
+  DeviceTable next;
+  catalogue::EnabledHidden enabled;
+  std::mutex mutex;  // guards what follows
+  std::unordered_map<VkCommandBuffer, Bound> bound;
+  std::unordered_map<VkShaderModule, Code> modules;
+  std::unordered_map<VkPipeline, Code> captured;
+  std::unordered_map<VkPipeline, std::vector<VkPipeline>> groups;
+  std::set<VkPipeline> bindable;
+  std::set<VkPipeline> of_nv_ray_tracing;
+  std::vector<Code> binaries;  // a handle is a number of one, from 1
+};
+
+vk::HandleMap<void*, Device*>& devices();
+inline Device& device_of(const void* handle) { return *devices().find(vk::dispatch_key(handle)); }
+[[noreturn]] void fail(const char* what);
+
+using Hooks = std::vector<vk::Hook>;
+void add_command_hooks(Hooks& hooks);
+void add_pipeline_hooks(Hooks& hooks);
+
+}  // namespace tally::test::uncounted
