@@ -50,6 +50,33 @@ TEST_F(RayLibraries, stages_of_libraries_are_counted_after_the_pipelines_own) {
   expect_known_answers();
 }
 
+// VK_EXT_pipeline_library_group_handles: tables may hold the handles of libraries.
+TEST_F(RayLibraries, group_handles_are_those_of_the_libraries) {
+  if (!Context().has_extension(VK_EXT_PIPELINE_LIBRARY_GROUP_HANDLES_EXTENSION_NAME))
+    GTEST_SKIP() << "no handles of libraries";
+  start([](RayTracingDevice& rays) { rays.enable_library_handles(); });
+  const Pipeline triangles = make_triangles();
+  const Pipeline boxes = make_boxes();
+  const Pipeline callables = make_callables();
+  std::vector<std::byte> expected;
+  for (const auto& [library, groups] :
+       {std::pair(&triangles, 2u), std::pair(&boxes, 1u), std::pair(&callables, 2u)}) {
+    const auto handles = group_handles(*context_, *library, groups);
+    expected.insert(expected.end(), handles.begin(), handles.end());
+  }
+  for (int i = 0; i < 2; ++i) {
+    const Pipeline pipeline = link({triangles, boxes, callables});
+    auto handles = group_handles(*context_, pipeline, 8);
+    handles.erase(handles.begin(),
+                  handles.begin() + static_cast<std::ptrdiff_t>(handles.size() * 3 / 8));
+    EXPECT_EQ(handles, expected);
+    instrumentation_.emplace(*context_);
+    measure(pipeline);
+    EXPECT_EQ(take_image(), expected_image());
+    expect_known_answers();
+  }
+}
+
 TEST_F(RayLibraries, libraries_may_be_linked_more_than_once_and_replaced) {
   start();
   const Pipeline callables = make_callables();

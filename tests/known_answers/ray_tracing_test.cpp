@@ -204,29 +204,73 @@ TEST_F(RayAnswers, a_pipeline_whose_creation_may_be_deferred_counts) {
   expect_known_answers();
 }
 
-TEST_F(RayAnswers, group_handles_can_be_captured_and_replayed) {
-  if (!RayTracingDevice::supports_handle_replay(Context())) GTEST_SKIP() << "no replay of handles";
-  start([](RayTracingDevice& rays) { rays.enable_handle_replay(); });
-  constexpr const char* kCapture = "vkGetRayTracingCaptureReplayShaderGroupHandlesKHR";
-  constexpr VkPipelineCreateFlags kFlag =
-      VK_PIPELINE_CREATE_RAY_TRACING_SHADER_GROUP_HANDLE_CAPTURE_REPLAY_BIT_KHR;
+// Other runs may load the binaries. The driver that stands for others ends the process otherwise.
+TEST_F(RayAnswers, pipelines_whose_binaries_are_captured_run_uncounted) {
+  start({}, {"VK_LAYER_TALLY_test_uncounted_driver"});
+  constexpr uint64_t kCaptureData = 0x80000000;
   RayPipelineInfo info = whole_pipeline();
-  info.flags = kFlag;
-  const uint32_t groups = static_cast<uint32_t>(kAllGroups.size());
-  std::vector<std::byte> captured, handles;
-  {
-    const Pipeline pipeline = make_ray_pipeline(*context_, info);
-    captured = group_handles(*context_, pipeline, groups, kCapture);
-    handles = group_handles(*context_, pipeline, groups);
-  }
-  for (uint32_t i = 0; i < groups; ++i) {
-    info.groups[i].replay_handle = captured.data() + i * (captured.size() / groups);
-  }
+  info.flags = kCaptureData;
   const Pipeline pipeline = make_ray_pipeline(*context_, info);
-  EXPECT_EQ(group_handles(*context_, pipeline, groups), handles);
+  measure(pipeline);
+  EXPECT_EQ(take_image(), expected_image());
+  EXPECT_TRUE(instrumentation_->read().empty());
+  EXPECT_TRUE(std::ranges::any_of(context_->messages(), [](const Message& message) {
+    return message.text.find("its binaries would contain") != std::string::npos;
+  }));
+}
+
+// On the layer that stands for a driver where the driver cannot replay them. What is captured
+// depends on the shaders, as it may on a driver.
+class RayReplay : public RayAnswers {
+ protected:
+  void start_replay() {
+    const bool native = RayTracingDevice::supports_handle_replay(Context());
+    start([](RayTracingDevice& rays) { rays.enable_handle_replay(); },
+          native ? std::vector<const char*>() : std::vector{"VK_LAYER_TALLY_test_driver"});
+  }
+  // Of a pipeline that does not outlive this.
+  std::vector<std::byte> capture(bool instrumented) {
+    RayPipelineInfo info = whole_pipeline(instrumented);
+    info.flags = kFlag;
+    const Pipeline pipeline = make_ray_pipeline(*context_, info);
+    return group_handles(*context_, pipeline, kGroups,
+                         "vkGetRayTracingCaptureReplayShaderGroupHandlesKHR");
+  }
+  Pipeline replay(const std::vector<std::byte>& captured) {
+    RayPipelineInfo info = whole_pipeline();
+    info.flags = kFlag;
+    for (uint32_t i = 0; i < kGroups; ++i) {
+      info.groups[i].replay_handle = captured.data() + i * (captured.size() / kGroups);
+    }
+    return make_ray_pipeline(*context_, info);
+  }
+
+  static constexpr VkPipelineCreateFlags kFlag =
+      VK_PIPELINE_CREATE_RAY_TRACING_SHADER_GROUP_HANDLE_CAPTURE_REPLAY_BIT_KHR;
+  static inline const auto kGroups = static_cast<uint32_t>(kAllGroups.size());
+};
+
+TEST_F(RayReplay, handles_that_were_captured_with_counters_are_replayed_with_counters) {
+  start_replay();
+  const std::vector<std::byte> captured = capture(true);
+  const Pipeline pipeline = replay(captured);
   measure(pipeline);
   EXPECT_EQ(take_image(), expected_image());
   expect_known_answers();
+}
+
+TEST_F(RayReplay, handles_that_were_captured_without_counters_are_replayed) {
+  start_replay();
+  const std::vector<std::byte> captured = capture(false);
+  const Pipeline pipeline = replay(captured);
+  measure(pipeline);
+  EXPECT_EQ(take_image(), expected_image());
+  const auto messages = context_->messages();
+  const bool counted = !instrumentation_->read().empty();
+  EXPECT_NE(counted, std::ranges::any_of(messages, [](const Message& message) {
+              return message.text.find("ray-tracing pipelines run uninstrumented") !=
+                     std::string::npos;
+            }));
 }
 
 TEST_F(RayAnswers, null_handles_in_the_binding_table_run_nothing) {

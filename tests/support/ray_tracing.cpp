@@ -107,6 +107,13 @@ void RayTracingDevice::enable_ray_queries() {
   structures_.pNext = &queries_;
 }
 
+void RayTracingDevice::enable_library_handles() {
+  extensions_.push_back(VK_EXT_PIPELINE_LIBRARY_GROUP_HANDLES_EXTENSION_NAME);
+  library_handles_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_LIBRARY_GROUP_HANDLES_FEATURES_EXT,
+                      structures_.pNext, VK_TRUE};
+  structures_.pNext = &library_handles_;
+}
+
 ContextOptions RayTracingDevice::options(ContextOptions options) {
   options.device_extensions.insert(options.device_extensions.end(), extensions_.begin(),
                                    extensions_.end());

@@ -1,6 +1,8 @@
 // Ray tracing in tests: acceleration structures, pipelines, shader binding tables.
 #pragma once
 
+#include <tally/vulkan_newest.h>
+
 #include <array>
 #include <optional>
 #include <span>
@@ -27,6 +29,7 @@ class RayTracingDevice {
   void enable_indirect2();
   void enable_handle_replay() { pipeline_.rayTracingPipelineShaderGroupHandleCaptureReplay = true; }
   void enable_ray_queries();
+  void enable_library_handles();
   // Adds the extensions and the features.
   ContextOptions options(ContextOptions options = {});
 
@@ -35,6 +38,7 @@ class RayTracingDevice {
   VkPhysicalDeviceRayTracingPipelineFeaturesKHR pipeline_;
   VkPhysicalDeviceRayTracingMaintenance1FeaturesKHR maintenance_;
   VkPhysicalDeviceRayQueryFeaturesKHR queries_;
+  VkPhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT library_handles_;
   std::vector<const char*> extensions_;
 };
 

@@ -40,12 +40,20 @@ struct Marked {
   VkShaderStageFlags stages = 0;
 };
 
+// Captures and replays the handles of ray-tracing groups: a handle is the sum of the code of the
+// group's shaders.
+using ReplayHandle = uint64_t;
+inline constexpr VkStructureType kRayFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR;
+
 struct Device {
   VkDevice handle;
   vk::NextDevice next_device;
   Table next;
   VkPhysicalDeviceMemoryProperties memory;
   vk::HandleMap<VkShaderModule, bool> instrumented;
+  vk::HandleMap<VkShaderModule, ReplayHandle> sums;
+  vk::HandleMap<VkPipeline, std::vector<ReplayHandle>> replayed;
   std::atomic<uint32_t> created_graphics = 0;
   vk::HandleMap<VkDescriptorSetLayout, bool> set_layouts;  // true: exists
   std::atomic<uint32_t> created_shaders = 0;

@@ -67,6 +67,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   auto* chained =
       chain.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   if (chained) chained->features.inheritedQueries = VK_FALSE;
+  auto* rays = chain.find<VkPhysicalDeviceRayTracingPipelineFeaturesKHR>(kRayFeatures);
+  if (rays) rays->rayTracingPipelineShaderGroupHandleCaptureReplay = VK_FALSE;
   below.pNext = chain.head();
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);

@@ -52,6 +52,10 @@ VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFe
     instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
   }
   features->features.inheritedQueries = VK_TRUE;
+  if (auto* rays = vk::find_in_out_chain<VkPhysicalDeviceRayTracingPipelineFeaturesKHR>(
+          features->pNext, kRayFeatures)) {
+    rays->rayTracingPipelineShaderGroupHandleCaptureReplay = rays->rayTracingPipeline;
+  }
   if (std::getenv(kNoHostReset)) hide_host_reset(features->pNext);
   if (!ours) return;
   ours->performanceCounterQueryPools = VK_TRUE;
@@ -67,6 +71,11 @@ VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice gpu,
     instance_of(gpu).next.GetPhysicalDeviceProperties2(gpu, properties);
   }
   if (ours) ours->allowCommandBufferQueryCopies = VK_TRUE;
+  if (auto* rays = vk::find_in_out_chain<VkPhysicalDeviceRayTracingPipelinePropertiesKHR>(
+          properties->pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_PROPERTIES_KHR)) {
+    rays->shaderGroupHandleCaptureReplaySize = sizeof(ReplayHandle);
+  }
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL list_counters(VkPhysicalDevice, uint32_t, uint32_t* count,
