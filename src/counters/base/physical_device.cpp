@@ -167,7 +167,7 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
   gpu.transform_feedback_queries = feedback.transformFeedbackQueries == VK_TRUE;
-  constexpr VkDeviceSize kMostPushData = 65536;
+  constexpr VkDeviceSize kMostPushData = 512;  // PushReads knows no more
   gpu.max_push_data = static_cast<uint32_t>(std::min(heaps.maxPushDataSize, kMostPushData) / 8 * 8);
   gpu.driver_id = driver.driverID;
   gpu.mesa_version = mesa_version(driver.driverInfo);
@@ -210,12 +210,16 @@ bool PhysicalDevice::has_extension(const char* name) const {
   });
 }
 
-uint32_t PhysicalDevice::reserved_push_data() const {
+uint32_t PhysicalDevice::offered_push_data() const {
   if (max_push_data == 0 || !missing.empty()) return 0;
   const bool objects = has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
   const bool libraries = has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
   const uint32_t stages = objects ? 5 : libraries ? 2 : 1;
-  return 8 * (stages + 1);  // the last one is for counters by region
+  constexpr uint32_t kOthers = 2;        // counters by region, and the address of a moved block
+  constexpr uint32_t kGuaranteed = 256;  // programs take it for granted
+  const uint32_t reserved = 8 * (stages + kOthers);
+  return std::max(max_push_data - std::min(max_push_data, reserved),
+                  std::min(max_push_data, kGuaranteed));
 }
 
 bool PhysicalDevice::offers_elapsed_timer() const {

@@ -114,9 +114,9 @@ struct PhysicalDevice {
   uint32_t driver_counters_of(uint32_t family) const {
     return family < driver_counters.size() ? driver_counters[family] : 0;
   }
-  // The last bytes of push data, which the layer writes record pointers to (LayoutRules) where an
-  // application enables every feature that needs one. The application is told of the others.
-  uint32_t reserved_push_data() const;
+  // maxPushDataSize for the application: without the bytes that the layer may need for all its
+  // pointers, but no less than every driver has. 0: that of the driver.
+  uint32_t offered_push_data() const;
   bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };
 

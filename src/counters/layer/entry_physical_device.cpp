@@ -172,15 +172,14 @@ void add_timestamp_limits(const Instance& instance, const PhysicalDevice& gpu,
   }
 }
 
-// The application gets push data without the bytes that the layer writes to.
-void reserve_push_data(const PhysicalDevice& gpu, VkPhysicalDeviceProperties2& properties) {
+// The layer's own pointers are behind the bytes of the application, where there are more than the
+// guaranteed ones.
+void limit_push_data(const PhysicalDevice& gpu, VkPhysicalDeviceProperties2& properties) {
   auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapPropertiesEXT>(
       static_cast<VkBaseOutStructure*>(properties.pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT);
-  const uint32_t reserved = gpu.reserved_push_data();
-  if (heaps && reserved != 0 && gpu.max_push_data > reserved) {
-    heaps->maxPushDataSize = gpu.max_push_data - reserved;
-  }
+  const uint32_t offered = gpu.offered_push_data();
+  if (heaps && offered != 0) heaps->maxPushDataSize = offered;
 }
 
 void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
@@ -197,7 +196,7 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
   add_timestamp_limits(instance, gpu, properties->properties.limits);
-  reserve_push_data(gpu, *properties);
+  limit_push_data(gpu, *properties);
   auto* feedback = vk::find_in_out_chain<VkPhysicalDeviceTransformFeedbackPropertiesEXT>(
       static_cast<VkBaseOutStructure*>(properties->pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT);

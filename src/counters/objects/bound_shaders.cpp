@@ -1,6 +1,7 @@
 #include "counters/objects/bound_shaders.h"
 
 #include "counters/objects/object_state.h"
+#include "counters/objects/stage_code.h"
 
 namespace tally::counters {
 namespace {
@@ -41,8 +42,14 @@ std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bo
     any = any || shaders[i];
   }
   if (!any) return nullptr;
-  return state.shader_sets.add(
-      bound, make_pipeline(state, std::make_shared<const ShaderSet>(std::move(shaders))));
+  const auto set = std::make_shared<const ShaderSet>(std::move(shaders));
+  if (set->mixes_heap_layouts()) {
+    state.device.messages.notice(
+        kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state.device.handle_bits(),
+        "shader objects run uninstrumented: one reads push data where another has its record "
+        "pointer, or what it reads is not known");
+  }
+  return state.shader_sets.add(bound, make_pipeline(state, set));
 }
 
 }  // namespace tally::counters

@@ -121,6 +121,7 @@ class SetOf : public ExecutionSet {
   }
   Recorded record(Variant variant) override {
     const std::lock_guard lock(mutex_);
+    if (std::ranges::any_of(entries_, has_unusual_layout)) return {};
     Copies& copies = copies_[static_cast<size_t>(variant)];
     if (!copies.newest && !make_copy(variant)) return {};
     if (!copies.program && counts_blocks(variant)) copies.program = make_program(variant);
@@ -209,6 +210,14 @@ class SetOf : public ExecutionSet {
     bool recorded() const { return newest.use_count() > 1; }
   };
 
+  // Whether its record pointers are elsewhere in push data than those of most others, or it reads
+  // push data that are copied before a command: those of an entry are not known then.
+  static bool has_unusual_layout(const Entry& entry) {
+    const PipelineLayout* layout = entry.known ? entry.known->layout.get() : nullptr;
+    return layout && layout->has_heaps() &&
+           (layout->path() == AddressPath::None || layout->moves_blocks() ||
+            !layout->has_usual_slots());
+  }
   static Variant chosen(const Entry& entry, Variant variant) {
     if (!entry.known) return Variant::Plain;
     if (entry.refused[static_cast<size_t>(variant)]) variant = without_blocks(variant);

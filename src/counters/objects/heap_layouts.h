@@ -1,13 +1,17 @@
 // What stands for the pipeline layout of pipelines and shader objects with descriptor heaps
-// (VK_EXT_descriptor_heap), which have none. Their push data are the same for all of them, so a
-// device has one object for all shaders that leave the reserved bytes to the layer. The others,
-// which read more push data than the application was told of, are rare.
+// (VK_EXT_descriptor_heap), which have none. All bytes of push data are the application's: the
+// record pointers are where its shaders read nothing, preferably at the end. What a push-constant
+// block holds there is in memory instead: the layer copies push data before draws and dispatches,
+// and the variants read the copy (spirv::AddressSource::block_address). What mappings read there
+// cannot be moved. Most shaders leave the same bytes to the layer, and share one object.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
-#include <array>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "counters/objects/pipeline_layout.h"
 
@@ -17,13 +21,17 @@ class HeapLayouts {
  public:
   HeapLayouts(const LayoutRules& rules, const DeviceTable& next);
 
-  bool enabled() const { return layouts_[0] != nullptr; }
-  // For shaders that read push data up to the byte `end`. Null where heaps are not enabled.
-  std::shared_ptr<PipelineLayout> find(uint32_t end) const;
+  bool enabled() const { return enabled_; }
+  // For shaders that read this. `all_slots`: also the pointers of shader objects. Null where heaps
+  // are not enabled. Thread-safe.
+  std::shared_ptr<PipelineLayout> find(PushReads reads, bool all_slots) const;
 
  private:
-  // Nothing reserved is read; only slots of shader objects are; the others are.
-  std::array<std::shared_ptr<PipelineLayout>, 3> layouts_;
+  const LayoutRules rules_;
+  const DeviceTable& next_;
+  const bool enabled_;
+  mutable std::mutex mutex_;  // guards layouts_
+  mutable std::map<std::pair<PushReads, bool>, std::shared_ptr<PipelineLayout>> layouts_;
 };
 
 }  // namespace tally::counters

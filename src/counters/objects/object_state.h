@@ -68,6 +68,8 @@ struct ObjectState {
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   CounterRanges counter_ranges;
   vk::HandleMap<VkIndirectExecutionSetEXT, std::shared_ptr<ExecutionSet>> execution_sets;
+  // Which push constants or push data the commands of a layout write, if any.
+  vk::HandleMap<VkIndirectCommandsLayoutEXT, uint64_t> generated_push_data;  // PushReads::mask()
   // Of layouts for explicit preprocessing: the same layouts without.
   vk::HandleMap<VkIndirectCommandsLayoutEXT, VkIndirectCommandsLayoutEXT> implicit_layouts;
 

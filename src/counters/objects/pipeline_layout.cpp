@@ -14,10 +14,25 @@ PipelineLayout::PipelineLayout(const VkPipelineLayoutCreateInfo& info, const Lay
   path_ = choose_path(info);
 }
 
-PipelineLayout::PipelineLayout(uint32_t push_data_end, const LayoutRules& rules,
-                               const DeviceTable& next)
-    : rules_(rules.with_heaps()), application_end_(push_data_end), next_(&next), heaps_(true) {
-  path_ = covers_slot() ? AddressPath::None : AddressPath::PushConstant;
+PipelineLayout::PipelineLayout(const PushReads& reads, uint32_t end, bool moves_blocks,
+                               const LayoutRules& rules, const DeviceTable& next)
+    : rules_(rules.with_heaps()),
+      application_end_(end == 0 ? UINT32_MAX : 0),
+      path_(end == 0 ? AddressPath::None : AddressPath::PushConstant),
+      next_(&next),
+      heaps_(true),
+      moves_blocks_(moves_blocks),
+      reads_(reads) {
+  if (end != 0) rules_.push_constant_size = end;
+}
+
+uint64_t PushReads::mask(uint64_t begin, uint64_t end) {
+  constexpr uint64_t kUnit = 8;
+  if (begin >= end || begin >= kBytes) return 0;
+  const uint64_t first = begin / kUnit;
+  const uint64_t count = (std::min<uint64_t>(end, kBytes) + kUnit - 1) / kUnit - first;
+  const uint64_t ones = count >= 64 ? UINT64_MAX : (uint64_t{1} << count) - 1;
+  return ones << first;
 }
 
 PipelineLayout::~PipelineLayout() {
@@ -124,6 +139,7 @@ StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) con
                              ? spirv::AddressSource::Kind::UniformBuffer
                              : spirv::AddressSource::Kind::PushConstant;
   addressing.main.push_constant_offset = slot_offset();
+  if (moves_blocks_) addressing.main.block_address = block_address_offset();
   addressing.main.set = reserved_set();
   addressing.main.binding = 0;
   addressing.fragment = addressing.main;
@@ -145,7 +161,7 @@ std::optional<StageVariants::Addressing> PipelineLayout::shader_addressing(
   } else if (covers_reserved()) {
     return std::nullopt;
   } else {
-    result.main.push_constant_offset = slot_offset() - 8 * (slot - kPipelineSlots + 1);
+    result.main.push_constant_offset = block_address_offset() - 8 * (slot - kPipelineSlots + 1);
   }
   return result;
 }

@@ -17,6 +17,9 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,6 +37,25 @@ namespace tally::counters {
 
 enum class AddressPath { None, PushConstant, Descriptor };
 
+// What shaders with descriptor heaps read of push data.
+struct PushReads {
+  static constexpr uint32_t kBytes = 512;  // of which the layer knows
+
+  uint32_t block_end = 0;  // of push-constant blocks, which can be moved to memory
+  uint64_t fixed = 0;      // by 8 bytes: what mappings read, and blocks that cannot be moved
+
+  static constexpr PushReads everything() { return {UINT32_MAX, UINT64_MAX}; }
+  // The bytes [begin, end).
+  static uint64_t mask(uint64_t begin, uint64_t end);
+  void add_fixed(uint64_t begin, uint64_t end) { fixed |= mask(begin, end); }
+  PushReads& operator|=(const PushReads& other) {
+    block_end = std::max(block_end, other.block_end);
+    fixed |= other.fixed;
+    return *this;
+  }
+  auto operator<=>(const PushReads&) const = default;
+};
+
 // The same for all layouts of a device.
 struct LayoutRules {
   RecordAddress record_address = RecordAddress::Auto;
@@ -49,16 +71,20 @@ struct LayoutRules {
   uint32_t descriptor_sets = 4;    // maxBoundDescriptorSets; 0: no set may be added
   VkShaderStageFlags stages = 0;   // all stages that the device supports
   bool prefer_descriptor = false;  // the host can change pointers in descriptors after recording
+  // Before the slots of pipelines: the address of push constants that are in memory instead.
+  bool block_address = false;
 
   uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
   uint32_t guard_offset() const { return push_constant_size - (guard ? 8 : 0); }
   uint32_t slot_offset() const { return guard_offset() - 8 * slots(); }
-  uint32_t reserved_offset() const { return slot_offset() - (shader_slots ? 24 : 0); }
+  uint32_t block_address_offset() const { return slot_offset() - (block_address ? 8 : 0); }
+  uint32_t reserved_offset() const { return block_address_offset() - (shader_slots ? 24 : 0); }
   // For what has descriptor heaps in place of a layout: push data are its push constants.
   LayoutRules with_heaps() const {
     LayoutRules rules = *this;
     rules.push_constant_size = push_data_size;
     rules.guard = false;
+    rules.block_address = true;
     return rules;
   }
 };
@@ -67,9 +93,10 @@ class PipelineLayout {
  public:
   // Chooses the path from the application's ranges and sets.
   PipelineLayout(const VkPipelineLayoutCreateInfo& info, const LayoutRules& rules);
-  // In place of a layout, for shaders with descriptor heaps that read push data up to the byte
-  // `push_data_end`.
-  PipelineLayout(uint32_t push_data_end, const LayoutRules& rules, const DeviceTable& next);
+  // In place of a layout, for shaders with descriptor heaps. `end`: of the record pointers in push
+  // data; 0: there is no room for them. `moves_blocks`: see moves_blocks().
+  PipelineLayout(const PushReads& reads, uint32_t end, bool moves_blocks, const LayoutRules& rules,
+                 const DeviceTable& next);
   ~PipelineLayout();
   PipelineLayout(const PipelineLayout&) = delete;
   PipelineLayout& operator=(const PipelineLayout&) = delete;
@@ -103,6 +130,13 @@ class PipelineLayout {
   const vk::OwnFailure& failure() const { return failure_; }
   // Whether it stands for descriptor heaps.
   bool has_heaps() const { return heaps_; }
+  // With heaps: whether push-constant blocks are in memory (spirv::AddressSource::block_address).
+  bool moves_blocks() const { return moves_blocks_; }
+  const PushReads& reads() const { return reads_; }
+  // Where all shaders with heaps leave the record pointers to the layer, unless they read there.
+  bool has_usual_slots() const { return rules_.push_constant_size == rules_.push_data_size; }
+  uint32_t block_address_offset() const { return rules_.block_address_offset(); }
+  uint32_t slots_end() const { return rules_.push_constant_size; }
   VkPipelineLayout handle() const { return own_; }
   uint32_t slot_offset() const { return rules_.slot_offset(); }
   uint32_t reserved_set() const { return rules_.descriptor_sets - 1; }
@@ -159,6 +193,8 @@ class PipelineLayout {
   std::mutex mutex_;              // held by make_own()
   std::unique_ptr<Later> later_;  // what it needs
   bool heaps_ = false;
+  bool moves_blocks_ = false;
+  PushReads reads_;
 };
 
 }  // namespace tally::counters

@@ -48,10 +48,13 @@ class LibraryVariants {
     if (!info) return;
     libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
     for (size_t i = 0; i < libraries_.size(); ++i) {
-      if (!known_libraries[i]) continue;
+      if (!known_libraries[i]) continue;  // with heaps, its pipeline has no room for pointers
       const auto known = Pipeline::for_alpha_to_coverage(known_libraries[i], alpha_to_coverage);
       const Variant best = known->choose(variant);
-      if (best == Variant::Plain) continue;
+      if (best == Variant::Plain) {
+        reads_slots_ = reads_slots_ || (known->layout && known->layout->moves_blocks());
+        continue;
+      }
       libraries_[i] = known->variant(best);
       changed_ = true;
       if (counts_blocks(best)) add_program(*known, best, program);
@@ -62,6 +65,8 @@ class LibraryVariants {
   bool changed() const { return changed_; }
   // Whether the counters of all libraries are where those of no other library are.
   bool own_ranges() const { return own_ranges_; }
+  // Whether a plain library reads push data where the record pointers are.
+  bool reads_slots() const { return reads_slots_; }
 
  private:
   void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
@@ -77,6 +82,7 @@ class LibraryVariants {
 
   bool changed_ = false;
   bool own_ranges_ = true;
+  bool reads_slots_ = false;
   std::vector<VkPipeline> libraries_;
 };
 
@@ -110,6 +116,7 @@ class VariantBuilder {
     }
     libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_);
     program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
+    if (variant_ != Variant::Plain && reads_slots()) return false;
     const bool counts =
         !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
     if (!counts && variant_ != Variant::Plain) return false;
@@ -148,6 +155,13 @@ class VariantBuilder {
 
   // Names what runs uninstrumented.
   void report_refusals() const {
+    if (reads_slots()) {
+      state_.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                                    vk::handle_bits(pipeline_.handle),
+                                    "a pipeline runs uninstrumented: a shader that cannot be "
+                                    "changed reads push data where the "
+                                    "record pointer is");
+    }
     const bool in_sets = may_be_in_sets() && !pipeline_.library;
     if (in_sets && program_ && !program_->stages.empty() && !program_->own_ranges) {
       state_.device.messages.notice(
@@ -164,6 +178,10 @@ class VariantBuilder {
   }
 
  private:
+  bool reads_slots() const {
+    return stages_.reads_slots() || (libraries_ && libraries_->reads_slots());
+  }
+
   void build_stages() {
     std::vector<Stage> sources;
     const std::span infos = stages_of(info_);
@@ -345,7 +363,8 @@ const char* reason_against_counting(const ObjectState& state, const Info& info,
       libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
   if (!layout || layout->path() == AddressPath::None) {
     return layout && layout->has_heaps()
-               ? "its shaders read push data beyond the maxPushDataSize that they were given"
+               ? "its bindings that are mapped to push data leave no room for the record pointer, "
+                 "or are not known"
                : "its pipeline layout leaves no room for the record pointer";
   }
   if (library && layout->path() != AddressPath::PushConstant) {

@@ -162,6 +162,12 @@ class Draft {
     request.addressing = layout_->addressing(false);
     request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
     stages_.build(state_.instrumenter, sources, request);
+    if (stages_.reads_slots()) {
+      no_room_ =
+          "a pipeline runs uninstrumented: a shader that cannot be changed reads push data where "
+          "the record pointer is";
+      return;
+    }
     counting_.pStages = stages_.infos().data();
     *program_ = stages_.program();
     for (StageProgram& stage : program_->stages) stage.reported = flagged_;

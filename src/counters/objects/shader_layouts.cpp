@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include <tally/vulkan_newest.h>
 
+#include "catalogue/stages.h"
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_flags.h"
 #include "counters/objects/stage_code.h"
 #include "spirv/analysis/block_extent.h"
+#include "spirv/instrument/push_constant.h"
 #include "spirv/ir/layout.h"
 #include "spirv/ir/module.h"
 #include "spirv/ir/newer_enums.h"
@@ -52,46 +55,62 @@ uint32_t decoration_of(const spirv::Module& module, uint32_t id, spv::Decoration
   return module.decoration(id, decoration).value_or(0);
 }
 
+bool is_mapped(const spirv::Module& module, uint32_t id, const Mapping& mapping) {
+  const uint32_t binding = decoration_of(module, id, spv::Decoration::Binding);
+  return decoration_of(module, id, spv::Decoration::DescriptorSet) == mapping.descriptorSet &&
+         binding >= mapping.firstBinding && binding - mapping.firstBinding < mapping.bindingCount;
+}
+
 // Of the blocks that the mapping fills from push data.
 uint64_t mapped_extent(const spirv::Module& module, const Mapping& mapping) {
   uint64_t largest = 0;
   for_each_block(module, spv::StorageClass::Uniform, [&](uint32_t id, uint64_t extent) {
-    const uint32_t binding = decoration_of(module, id, spv::Decoration::Binding);
-    const bool mapped =
-        decoration_of(module, id, spv::Decoration::DescriptorSet) == mapping.descriptorSet &&
-        binding >= mapping.firstBinding && binding - mapping.firstBinding < mapping.bindingCount;
-    if (mapped) largest = std::max(largest, extent);
+    if (is_mapped(module, id, mapping)) largest = std::max(largest, extent);
   });
   return largest;
 }
 
-// Samplers of their own are found through push data too.
-template <typename Source>
-uint64_t end_of(const Source& source, uint32_t bytes) {
-  const bool sampler = !source.pEmbeddedSampler && source.useCombinedImageSamplerIndex != VK_TRUE;
-  const uint64_t end = uint64_t{source.pushOffset} + bytes;
-  return sampler ? std::max(end, uint64_t{source.samplerPushOffset} + bytes) : end;
+// Whether the module has a binding that is mapped. Applications give shaders the mappings of all.
+bool is_used(const spirv::Module& module, const Mapping& mapping) {
+  if (module.decorates_in_groups()) return true;
+  return std::ranges::any_of(module.decorations(), [&](uint32_t index) {
+    const spirv::Instruction decoration = module.instruction(index);
+    return decoration.opcode() == spv::Op::OpDecorate &&
+           decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::Binding) &&
+           is_mapped(module, decoration.operand(0), mapping);
+  });
 }
 
-uint64_t end_of(const spirv::Module& module, const Mapping& mapping) {
+// Samplers of their own are found through push data too.
+template <typename Source>
+void add(PushReads& reads, const Source& source, uint32_t bytes) {
+  reads.add_fixed(source.pushOffset, uint64_t{source.pushOffset} + bytes);
+  if (source.pEmbeddedSampler || source.useCombinedImageSamplerIndex == VK_TRUE) return;
+  reads.add_fixed(source.samplerPushOffset, uint64_t{source.samplerPushOffset} + bytes);
+}
+
+void add(PushReads& reads, const spirv::Module& module, const Mapping& mapping) {
   const VkDescriptorMappingSourceDataEXT& data = mapping.sourceData;
+  const auto add_bytes = [&](uint64_t offset, uint64_t bytes) {
+    reads.add_fixed(offset, offset + std::min<uint64_t>(bytes, UINT32_MAX));
+  };
   switch (mapping.source) {
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT:
-      return end_of(data.pushIndex, kIndex);
+      return add(reads, data.pushIndex, kIndex);
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_EXT:
-      return end_of(data.indirectIndex, kAddress);
+      return add(reads, data.indirectIndex, kAddress);
     case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_ARRAY_EXT:
-      return end_of(data.indirectIndexArray, kAddress);
+      return add(reads, data.indirectIndexArray, kAddress);
     case VK_DESCRIPTOR_MAPPING_SOURCE_RESOURCE_HEAP_DATA_EXT:
-      return uint64_t{data.heapData.pushOffset} + kIndex;
+      return add_bytes(data.heapData.pushOffset, kIndex);
     case VK_DESCRIPTOR_MAPPING_SOURCE_PUSH_DATA_EXT:
-      return data.pushDataOffset + mapped_extent(module, mapping);
+      return add_bytes(data.pushDataOffset, mapped_extent(module, mapping));
     case VK_DESCRIPTOR_MAPPING_SOURCE_PUSH_ADDRESS_EXT:
-      return uint64_t{data.pushAddressOffset} + kAddress;
+      return add_bytes(data.pushAddressOffset, kAddress);
     case VK_DESCRIPTOR_MAPPING_SOURCE_INDIRECT_ADDRESS_EXT:
-      return uint64_t{data.indirectAddress.pushOffset} + kAddress;
+      return add_bytes(data.indirectAddress.pushOffset, kAddress);
     default:
-      return 0;
+      return;
   }
 }
 
@@ -107,19 +126,34 @@ const VkPipelineLibraryCreateInfoKHR* linked_libraries(
 
 }  // namespace
 
-// A module that cannot be parsed is not instrumented either.
-uint32_t push_data_end(const ShaderCode& code, const void* chain) {
-  const auto module = spirv::Module::parse(code.words);
-  if (!module) return 0;
+PushReads push_reads(const ShaderCode* code, VkShaderStageFlagBits stage, const char* entry_point,
+                     const void* chain) {
+  if (!code) return PushReads::everything();
+  const auto module = spirv::Module::parse(code->words);
+  const catalogue::Stage* known = catalogue::find_stage(stage);
+  const spirv::EntryPoint* entry =
+      module && known ? module->find_entry_point(
+                            static_cast<spv::ExecutionModel>(known->execution_model), entry_point)
+                      : nullptr;
+  if (!entry) return PushReads::everything();
+  PushReads reads;
   uint64_t end = 0;
-  for_each_block(*module, spv::StorageClass::PushConstant,
-                 [&](uint32_t, uint64_t extent) { end = std::max(end, extent); });
+  for_each_block(*module, spv::StorageClass::PushConstant, [&](uint32_t id, uint64_t extent) {
+    const auto variable = module->definition(id);
+    end = std::max(end, block_of(*module, *variable) == 0 ? PushReads::kBytes : extent);
+  });
+  if (spirv::can_move_push_constants(*module, *entry)) {
+    reads.block_end = static_cast<uint32_t>(std::min<uint64_t>(end, UINT32_MAX));
+  } else {
+    reads.add_fixed(0, end);
+  }
   const auto* mappings = vk::find_in_chain<VkShaderDescriptorSetAndBindingMappingInfoEXT>(
       chain, VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT);
   for (uint32_t i = 0; mappings && i < mappings->mappingCount; ++i) {
-    end = std::max(end, end_of(*module, mappings->pMappings[i]));
+    const Mapping& mapping = mappings->pMappings[i];
+    if (is_used(*module, mapping)) add(reads, *module, mapping);
   }
-  return static_cast<uint32_t>(std::min<uint64_t>(end, UINT32_MAX));
+  return reads;
 }
 
 template <typename Info>
@@ -127,17 +161,24 @@ std::shared_ptr<PipelineLayout> layout_of(ObjectState& state, const Info& info) 
   if ((pipeline_flags(info) & VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT) == 0) {
     return state.layouts.find(info.layout);
   }
-  uint32_t end = 0;
+  PushReads reads;
   for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) {
-    const auto code = find_code(state, stage);
-    if (code) end = std::max(end, push_data_end(*code, stage.pNext));
+    reads |= push_reads(find_code(state, stage).get(), stage.stage, stage.pName, stage.pNext);
   }
+  std::vector<std::shared_ptr<PipelineLayout>> of_libraries;
   const VkPipelineLibraryCreateInfoKHR* libraries = linked_libraries(info);
   for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
     const auto library = state.pipelines.find(libraries->pLibraries[i]);
-    if (library && library->layout) end = std::max(end, library->layout->application_end());
+    const bool known = library && library->layout && library->layout->has_heaps();
+    reads |= known ? library->layout->reads() : PushReads::everything();
+    if (known) of_libraries.push_back(library->layout);
   }
-  return state.heap_layouts.find(end);
+  const std::shared_ptr<PipelineLayout> layout = state.heap_layouts.find(reads, false);
+  // The shaders of a library are compiled before it is known what the others read.
+  const bool apart = std::ranges::any_of(of_libraries, [&](const auto& library) {
+    return library->slot_offset() != layout->slot_offset();
+  });
+  return apart ? state.heap_layouts.find(PushReads::everything(), false) : layout;
 }
 
 template std::shared_ptr<PipelineLayout> layout_of(ObjectState&,

@@ -13,9 +13,10 @@ namespace tally::counters {
 struct ObjectState;
 struct ShaderCode;
 
-// Up to which byte a shader reads push data: as push constants, or where mappings of its create
-// info's chain read there.
-uint32_t push_data_end(const ShaderCode& code, const void* chain);
+// What a shader reads of push data: as push constants, and where mappings of its create info's
+// chain read there. Everything where that is not known.
+PushReads push_reads(const ShaderCode* code, VkShaderStageFlagBits stage, const char* entry_point,
+                     const void* chain);
 
 // What stands for the layout of a pipeline that is being created: the application's layout, or
 // that of its heaps. Info is Vk{Graphics,Compute}PipelineCreateInfo or

@@ -72,9 +72,10 @@ bool is_binary(const VkShaderCreateInfoEXT& info) {
 std::shared_ptr<PipelineLayout> heap_layout_of(ObjectState& state,
                                                const VkShaderCreateInfoEXT& info,
                                                const ShaderOrigin* origin) {
-  if (!origin) return state.heap_layouts.find(0);
+  const auto find = [&](const PushReads& reads) { return state.heap_layouts.find(reads, true); };
+  if (!origin || (is_binary(info) && !origin->keeps_chain)) return find(PushReads::everything());
   const void* chain = is_binary(info) ? origin->chain : info.pNext;
-  return state.heap_layouts.find(push_data_end(*origin->code, chain));
+  return find(push_reads(origin->code.get(), info.stage, origin->entry_point.c_str(), chain));
 }
 
 // The application's create infos with the layer's push constants and sets, and without

@@ -46,8 +46,10 @@ class ShaderGroup {
       const auto& code = counted.emplace_back(count(i, variant)).code;
       tests_early_ = tests_early_ || (code && code->info->tests_early);
     }
-    if (std::ranges::none_of(counted, [](const Counted& one) { return one.code != nullptr; })) {
-      return;
+    const auto counts = [](const Counted& one) { return one.variant != Variant::Plain; };
+    if (std::ranges::none_of(counted, counts)) return;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (counted[i].variant == Variant::Plain && !move_push_constants(i, counted[i])) return;
     }
     std::vector<VkShaderCreateInfoEXT> infos;
     std::deque<ExtendedSpecialization> constants;
@@ -139,6 +141,19 @@ class ShaderGroup {
                                                      variant, std::nullopt);
     if (!options) return options.error();
     return state_.instrumenter.instrument(stages_[i], *options);
+  }
+
+  // Of a shader that counts nothing but is linked with others that do.
+  bool move_push_constants(size_t i, Counted& counted) const {
+    const auto& layout = members_[i].shader->layout;
+    if (!layout || !layout->moves_blocks()) return true;
+    const auto made = instrument(i, Variant::Plain);
+    if (!made) {
+      refuse(members_[i], made.error().message);
+      return false;
+    }
+    counted.code = *made;
+    return true;
   }
 
   // Counts as much of `variant` as possible.

@@ -8,7 +8,7 @@
 namespace tally::counters {
 
 bool ShaderSet::has(Variant which) const {
-  if (which != Variant::Plain && reads_slots_of_others()) return false;
+  if (which != Variant::Plain && (mixes_heap_layouts() || lacks_moved_blocks(which))) return false;
   uint8_t counted = 0;
   for (const auto& shader : shaders_) {
     if (shader) counted |= static_cast<uint8_t>(shader->choose(which));
@@ -54,24 +54,33 @@ VkShaderStageFlags ShaderSet::stages() const {
   return stages;
 }
 
-// A shader with descriptor heaps may read the bytes of another one's record pointer as push data,
-// if it ignores maxPushDataSize.
-bool ShaderSet::reads_slots_of_others() const {
-  return std::ranges::any_of(shaders_, [](const auto& shader) {
-    return shader && shader->layout && shader->layout->has_heaps() &&
-           shader->layout->covers_reserved();
+bool ShaderSet::mixes_heap_layouts() const {
+  const PipelineLayout* first = nullptr;
+  for (const auto& shader : shaders_) {
+    if (!shader || !shader->layout || !shader->layout->has_heaps()) continue;
+    const PipelineLayout* layout = shader->layout.get();
+    if (layout->path() == AddressPath::None) return true;
+    if (first && first->slot_offset() != layout->slot_offset()) return true;
+    first = layout;
+  }
+  return false;
+}
+
+// The plain shader reads its block where others have their record pointers.
+bool ShaderSet::lacks_moved_blocks(Variant variant) const {
+  return std::ranges::any_of(shaders_, [&](const auto& shader) {
+    return shader && shader->layout && shader->layout->moves_blocks() &&
+           shader->choose(variant) == Variant::Plain;
   });
 }
 
 // Shaders that are bound together have identically defined layouts. The layer's commands need one
-// that has a handle. Of shaders with descriptor heaps, those of the shader that reads most push
-// data.
+// that has a handle. Of shaders with descriptor heaps, one that has moved its push constants.
 std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
   std::shared_ptr<PipelineLayout> layout;
   for (const auto& shader : shaders_) {
     if (!shader || !shader->layout) continue;
-    const bool better = !layout || (layout->has_heaps() ? shader->layout->application_end() >
-                                                              layout->application_end()
+    const bool better = !layout || (layout->has_heaps() ? shader->layout->moves_blocks()
                                                         : layout->handle() == VK_NULL_HANDLE);
     if (!better) continue;
     layout = shader->layout;

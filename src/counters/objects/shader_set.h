@@ -32,6 +32,9 @@ class ShaderSet {
 
   // Whether the shaders can count exactly this. Makes their variants if they are not made yet.
   bool has(Variant which) const;
+  // Whether the shaders keep their record pointers at different places in push data, or one reads
+  // where another keeps its own.
+  bool mixes_heap_layouts() const;
   // Binds this variant of every shader.
   void bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const;
   // Whether draws with alpha to coverage have the variants of covering().
@@ -45,7 +48,7 @@ class ShaderSet {
   std::shared_ptr<const Program> make_program(Variant variant) const;
 
  private:
-  bool reads_slots_of_others() const;
+  bool lacks_moved_blocks(Variant variant) const;
 
   Shaders shaders_;
 };

@@ -80,8 +80,10 @@ void ActionRecorder::restore_constants(Bound& bound) {
   }
 }
 
-void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
-  if (bound.variant != Variant::Plain) pointers_.write_null(point, bound);
+void ActionRecorder::write_null(VkPipelineBindPoint point, Bound& bound) {
+  if (bound.variant != Variant::Plain && !pointers_.write_null(point, bound)) {
+    run_uncounted(point, bound);
+  }
 }
 
 // If queries are active too, they read the same record. It is then twice as large: the second half
@@ -238,7 +240,9 @@ void ActionRecorder::note_move(Bound& bound) {
 // Without memory the command is executed, but not counted.
 void ActionRecorder::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
   if (state_.bound.can_bind(point)) state_.bound.bind_variant(point, bound, Variant::Plain);
-  write_null(point, bound);
+  if (bound.variant != Variant::Plain && !pointers_.write_null(point, bound)) {
+    state_.status.note(VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  }
 }
 
 // Leaves the application its descriptors: the command is executed, but not counted. Traces are not

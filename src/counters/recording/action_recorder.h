@@ -96,7 +96,7 @@ class ActionRecorder {
   void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);
   void restore_constants(Bound& bound);
-  void write_null(VkPipelineBindPoint point, const Bound& bound);
+  void write_null(VkPipelineBindPoint point, Bound& bound);
   static uint64_t estimate_draw(const Bound& bound, uint64_t vertices);
   bool runs_twice(VkPipelineBindPoint point);
   bool begin_variant(bool counting);

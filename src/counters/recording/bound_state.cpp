@@ -13,7 +13,7 @@ void BoundState::reset() {
   transform_feedback_ = false;
   invalidate_pointer();
   constants_.clear();
-  push_data_.clear();
+  push_data_.reset();
   descriptors_ = DescriptorKind::None;
   uses_heaps_ = false;
   dynamic_facts_ = {};
@@ -231,6 +231,10 @@ void BoundState::restore_after_dispatch() {
   invalidate_pointer();
   Bound& bound = *at(VK_PIPELINE_BIND_POINT_COMPUTE);
   if (!bound.empty()) bind_handles(VK_PIPELINE_BIND_POINT_COMPUTE, bound, bound.variant);
+  if (uses_heaps_) {
+    const LayoutRules rules = objects_.layout_rules.with_heaps();
+    push_data_.note_overwritten(rules.reserved_offset(), rules.push_data_size);
+  }
   note_overwritten_constants();
 }
 
@@ -270,7 +274,9 @@ void BoundState::invalidate_guard() {
 }
 
 void BoundState::note_overwritten_constants() {
-  if (!constants_.empty() || !push_data_.empty()) status_.set(RecordingStatus::kDirtyConstants);
+  if (!constants_.empty() || push_data_.needs_restore()) {
+    status_.set(RecordingStatus::kDirtyConstants);
+  }
 }
 
 VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
@@ -292,11 +298,12 @@ void BoundState::restore_constants(Bound& bound) {
   using Status = RecordingStatus;
   const Pipeline* pipeline = resolve(bound);
   const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
+  if (uses_heaps_) return restore_push_data(bound, layout);
   const bool guarded = !layout || !layout->covers_guard();
   if (guarded && status_.has(Status::kLostGuard)) push_guard();
   if (!layout || !layout->covers_reserved()) return;
   if (!status_.has(Status::kDirtyConstants) || disturbs_descriptors(bound)) return;
-  (layout->has_heaps() ? push_data_ : constants_).restore(*layout, commands_);
+  constants_.restore(*layout, commands_);
   invalidate_pointer();
   status_.clear(Status::kDirtyConstants);
   if (!guarded) status_.set(Status::kLostGuard);
@@ -306,7 +313,11 @@ void BoundState::set_descriptors(DescriptorKind kind) {
   if (kind == descriptors_ || !objects_.heap_layouts.enabled()) return;
   descriptors_ = kind;
   uses_heaps_ = kind == DescriptorKind::Heaps;
-  (uses_heaps_ ? constants_ : push_data_).clear();
+  if (uses_heaps_) {
+    constants_.clear();
+  } else {
+    push_data_.clear();
+  }
   invalidate_pointer();
   // A pipeline whose pointer would have invalidated the other kind may count now.
   if (has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
@@ -314,12 +325,31 @@ void BoundState::set_descriptors(DescriptorKind kind) {
 
 void BoundState::push_data(const VkPushDataInfoEXT& info) {
   set_descriptors(DescriptorKind::Heaps);
-  const std::shared_ptr<PipelineLayout> layout = objects_.heap_layouts.find(0);
-  if (!layout) return;
-  const auto size = static_cast<uint32_t>(info.data.size);
-  if (info.offset + size <= layout->reserved_offset()) return;
+  if (!objects_.heap_layouts.enabled()) return;
+  push_data_.keep(info);
+  if (pushed_pointer_ == 0) return;
+  const bool kept = pushed_layout_->has_heaps() && !pushed_layout_->moves_blocks() &&
+                    (info.offset + info.data.size <= pushed_layout_->reserved_offset() ||
+                     info.offset >= pushed_layout_->slots_end());
+  if (!kept) invalidate_pointer();
+}
+
+void BoundState::overwrite_push_data(uint32_t begin, uint32_t end) {
+  if (push_data_.needs_restore_outside(begin, end)) push_data_.restore(commands_, next_);
+  push_data_.note_overwritten(begin, end);
+}
+
+// A pipeline that counts reads nothing where its own pointers are. Of others, that is not known.
+void BoundState::restore_push_data(const Bound& bound, const PipelineLayout* layout) {
+  if (!status_.has(RecordingStatus::kDirtyConstants)) return;
+  if (layout && !layout->has_heaps()) return;
+  const bool counts = layout && bound.variant != Variant::Plain;
+  if (counts && !push_data_.needs_restore_outside(layout->reserved_offset(), layout->slots_end())) {
+    return;
+  }
+  push_data_.restore(commands_, next_);
   invalidate_pointer();
-  push_data_.keep(*layout, info.offset, size, info.data.address);
+  status_.clear(RecordingStatus::kDirtyConstants);
 }
 
 bool BoundState::disturbs_descriptors(const Bound& bound) const {

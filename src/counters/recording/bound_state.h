@@ -14,6 +14,7 @@
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline.h"
 #include "counters/queries/indirect_counts.h"
+#include "counters/recording/push_data.h"
 #include "counters/recording/slot_constants.h"
 #include "counters/recording/status.h"
 #include "vk/bind_point.h"
@@ -125,6 +126,12 @@ class BoundState {
   void restore_constants(Bound& bound);
   // The application updates push data.
   void push_data(const VkPushDataInfoEXT& info);
+  // Before the layer writes the record pointers of a layout with heaps to push data [begin, end).
+  void overwrite_push_data(uint32_t begin, uint32_t end);
+  // The address of a copy of push data. 0 if there is no memory.
+  VkDeviceAddress copy_push_data(const MemoryContext& memory) {
+    return push_data_.copy(memory, objects_.layout_rules.push_data_size);
+  }
 
   // --- descriptors
   void set_descriptors(DescriptorKind kind);
@@ -161,6 +168,7 @@ class BoundState {
   }
   // Returns whether draws now bind the variants of another pipeline.
   bool choose_alpha_to_coverage(bool enabled);
+  void restore_push_data(const Bound& bound, const PipelineLayout* layout);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   Variant plain_variant(Bound& bound);
   VkPipeline plain_handle(Bound& bound);
@@ -185,7 +193,7 @@ class BoundState {
   uint64_t pushed_pointer_ = 0;
   const PipelineLayout* pushed_layout_ = nullptr;
   SlotConstants constants_;
-  SlotConstants push_data_;
+  PushData push_data_;
   DescriptorKind descriptors_ = DescriptorKind::None;
   bool uses_heaps_ = false;
   DynamicDrawFacts dynamic_facts_;

@@ -4,6 +4,8 @@
 #include "counters/recording/generated_commands.h"
 #include "vk/boundary.h"
 
+#include <span>
+
 namespace tally::counters {
 namespace {
 
@@ -42,6 +44,23 @@ VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
                                    &kVisible, 0, nullptr, 0, nullptr);
 }
 
+// The bytes that generated commands write of push constants or push data.
+uint64_t pushed_by(const VkIndirectCommandsLayoutCreateInfoEXT& info) {
+  constexpr auto kPushData = static_cast<VkIndirectCommandsTokenTypeEXT>(1000135000);
+  constexpr auto kIndexAsData = static_cast<VkIndirectCommandsTokenTypeEXT>(1000135001);
+  constexpr auto kIndexAsConstant = static_cast<VkIndirectCommandsTokenTypeEXT>(2);
+  uint64_t pushed = 0;
+  for (const auto& token : std::span(info.pTokens, info.tokenCount)) {
+    if (token.type != VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT &&
+        token.type != kIndexAsConstant && token.type != kPushData && token.type != kIndexAsData) {
+      continue;
+    }
+    const VkPushConstantRange& range = token.data.pPushConstant->updateRange;
+    pushed |= PushReads::mask(range.offset, uint64_t{range.offset} + range.size);
+  }
+  return pushed;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice handle,
                                                   const VkIndirectCommandsLayoutCreateInfoEXT* info,
                                                   const VkAllocationCallbacks* allocator,
@@ -49,6 +68,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice handle,
   const Device& device = *find_device(handle);
   const VkResult result =
       device.next().CreateIndirectCommandsLayoutEXT(handle, info, allocator, layout);
+  if (result == VK_SUCCESS && device.state()) {
+    vk::guarded_void(
+        [&] { device.state()->objects.generated_push_data.insert(*layout, pushed_by(*info)); });
+  }
   constexpr auto kExplicit = VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT;
   if (result != VK_SUCCESS || !device.state() || (info->flags & kExplicit) == 0) return result;
   vk::guarded_void([&] {
@@ -65,6 +88,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice handle,
 VKAPI_ATTR void VKAPI_CALL hook_destroy_layout(VkDevice handle, VkIndirectCommandsLayoutEXT layout,
                                                const VkAllocationCallbacks* allocator) {
   const Device& device = *find_device(handle);
+  if (device.state()) device.state()->objects.generated_push_data.take(layout);
   const VkIndirectCommandsLayoutEXT implicit =
       device.state() ? device.state()->objects.implicit_layouts.take(layout)
                      : VkIndirectCommandsLayoutEXT{VK_NULL_HANDLE};

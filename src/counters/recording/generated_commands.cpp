@@ -76,6 +76,19 @@ const char* reason_against(const VkGeneratedCommandsInfoEXT& info) {
   return names ? nullptr : "they name no pipeline";
 }
 
+// With heaps the device may write where the record pointers are, or to a block that was copied.
+bool writes_push_data(CommandBuffer& commands, const VkGeneratedCommandsInfoEXT& info) {
+  const uint64_t written =
+      commands.device().objects.generated_push_data.find(info.indirectCommandsLayout);
+  BoundState::Bound* bound = commands.bound().at(bind_point_of(info.shaderStages));
+  const Pipeline* pipeline = bound && written != 0 ? commands.bound().resolve(*bound) : nullptr;
+  const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
+  if (!layout || !layout->has_heaps() || layout->path() == AddressPath::None) return false;
+  const uint64_t slots = PushReads::mask(
+      pipeline->shaders ? layout->reserved_offset() : layout->slot_offset(), layout->slots_end());
+  return layout->moves_blocks() || (written & slots) != 0;
+}
+
 // Whether anything lacks the counts of uninstrumented commands.
 bool counts_shaders(const CommandBuffer& commands) {
   return commands.instrumented() || (commands.queries() && commands.queries()->counts_shaders()) ||
@@ -183,6 +196,9 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
   if (!reason && preprocessed == VK_TRUE && counts_shaders(commands) &&
       !preprocess_again(commands, own)) {
     reason = "there is no memory to preprocess them again";
+  }
+  if (!reason && writes_push_data(commands, info)) {
+    reason = "they write push data that the record pointer needs";
   }
   if (!reason && from_set) reason = choose_set(commands, own, set_program);
   if (reason) return execute_uncounted(commands, preprocessed, info, reason);

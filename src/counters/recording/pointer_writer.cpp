@@ -10,26 +10,42 @@ bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bo
   if (layout.path() == AddressPath::Descriptor) {
     return write_descriptor(point, layout, pointers[0], region);
   }
-  push(bound, pointers, region);
-  return true;
+  return push(bound, pointers, region);
 }
 
 // In the order of the push constants (LayoutRules).
-void PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& pointers,
+bool PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& pointers,
                          uint64_t region) {
   constexpr size_t kOthers = kAddressSlots - kPipelineSlots;
   const LayoutRules& rules = state_.device.objects.layout_rules;
   const PipelineLayout& layout = *bound.pipeline->layout;
-  std::array<uint64_t, kAddressSlots + 1> words{};
+  std::array<uint64_t, kAddressSlots + 2> words{};
   for (size_t i = 0; i < kOthers; ++i) words[i] = pointers[kAddressSlots - 1 - i];
   size_t used = kOthers;
+  if (layout.moves_blocks()) {
+    words[used] = state_.bound.copy_push_data(state_.device.memory.context);
+    if (words[used] == 0) return false;
+  }
+  if (layout.has_heaps()) ++used;
+  const size_t slots = used;
   for (size_t i = 0; i < rules.address_slots; ++i) words[used++] = pointers[i];
   if (rules.region_slot) words[used++] = region;
-  const bool others = bound.pipeline->shaders && !layout.covers_reserved();
-  const size_t first = others ? 0 : kOthers;
-  layout.push_pointers(state_.handle, others ? layout.reserved_offset() : layout.slot_offset(),
-                       std::span(words).subspan(first, used - first));
+  size_t first = slots;
+  uint32_t offset = layout.slot_offset();
+  if (bound.pipeline->shaders && !layout.covers_reserved()) {
+    first = 0;
+    offset = layout.reserved_offset();
+  } else if (layout.moves_blocks()) {
+    first = kOthers;
+    offset = layout.block_address_offset();
+  }
+  const auto pushed = std::span(words).subspan(first, used - first);
+  if (layout.has_heaps()) {
+    state_.bound.overwrite_push_data(offset, offset + static_cast<uint32_t>(pushed.size_bytes()));
+  }
+  layout.push_pointers(state_.handle, offset, pushed);
   state_.bound.note_overwritten_constants();
+  return true;
 }
 
 uint64_t PointerWriter::region_pointer(const BoundState::Bound& bound) {

@@ -15,16 +15,16 @@ class PointerWriter {
   explicit PointerWriter(CommandState& state) : state_(state) {}
 
   // The pointers of the record's slots. The pointer to the region's accumulators is added. Fails
-  // only where memory for a pointer is needed, which null pointers never are.
+  // where memory for a pointer or for a copy of push data is needed; null pointers need none.
   bool write(VkPipelineBindPoint point, const BoundState::Bound& bound,
              const SlotPointers& pointers);
-  // The shaders count nothing.
+  // The shaders count nothing. Fails where there is no memory for a copy of push data.
   bool write_null(VkPipelineBindPoint point, const BoundState::Bound& bound) {
     return write(point, bound, {});
   }
 
  private:
-  void push(const BoundState::Bound& bound, const SlotPointers& pointers, uint64_t region);
+  bool push(const BoundState::Bound& bound, const SlotPointers& pointers, uint64_t region);
   uint64_t region_pointer(const BoundState::Bound& bound);
   VkResult next_words(WordPage& page, uint32_t& index);
   bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t record,

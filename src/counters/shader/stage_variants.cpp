@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "catalogue/stages.h"
+#include "spirv/instrument/tagged_record_pointers.h"
 #include "vk/bind_point.h"
 #include "vk/own_call.h"
 
@@ -22,6 +23,16 @@ AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request,
 
 // A pipeline may have several ray-tracing stages of a kind, so they keep their order.
 bool is_ray_tracing(const Stage& stage) { return (stage.info->stage & vk::kRayTracingStages) != 0; }
+
+bool moves_push_constants(const Stage& stage, const StageVariants::Request& request) {
+  const catalogue::Stage* known = catalogue::find_stage(stage.info->stage);
+  if (!request.addressing.main.block_address || !known || !stage.code) return false;
+  const Result<spirv::AnalyzedModule>& analyzed = stage.module();
+  const spirv::EntryPoint* entry =
+      analyzed ? stage.entry_point(static_cast<spv::ExecutionModel>(known->execution_model))
+               : nullptr;
+  return entry && spirv::moves_push_constants(analyzed->module(), *entry, request.addressing.main);
+}
 
 // Whether transform feedback may capture outputs of the shader.
 bool captures(const spirv::FeedbackLayout& layout) {
@@ -69,6 +80,14 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
     // The vertex shader comes first. It reads the packed draw index.
     if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
       packed_draw_indices_.reset();
+    }
+    if (variant == Variant::Plain && moves_push_constants(stages[i], request)) {
+      const Status moved =
+          add_instrumented(instrumenter, stages[i], request, Variant::Plain, infos_[i]);
+      if (!moved) {
+        refuse(stages[i], moved.error());
+        reads_slots_ = true;
+      }
     }
   }
   program_.uses_packed_draw_index = packed_draw_indices_.has_value();
@@ -130,7 +149,8 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
   options.alpha_to_coverage = fragment && request.alpha_to_coverage;
   if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) options.tessellation = request.tessellation;
   // There is no location if the fragment shader cannot be instrumented.
-  if (!fragment || (numbers && numbers->location)) options.packed_draw_indices = numbers;
+  const bool numbered = variant != Variant::Plain && (!fragment || (numbers && numbers->location));
+  if (numbered) options.packed_draw_indices = numbers;
   options.count_blocks = counts_blocks(variant);
   if (!tally::counters::counts_regions(variant)) {
     options.regions.reset();

@@ -63,6 +63,9 @@ class StageVariants {
   bool counts_regions() const { return counts_regions_; }
   // The driver made no module for a stage that stays as it is: there are no complete infos.
   bool lacks_module() const { return lacks_module_; }
+  // Whether a stage reads push constants where the record pointers are, and could not be changed.
+  // The stages must not be used then.
+  bool reads_slots() const { return reads_slots_; }
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
@@ -98,6 +101,7 @@ class StageVariants {
   std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   bool counts_regions_ = false;
   bool lacks_module_ = false;
+  bool reads_slots_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;
   std::deque<Specialized> specializations_;

@@ -351,7 +351,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
     placed =
         place_counters(analyzed, *graph, options, count_subgroups, output_streams(module, options));
   }
-  if (placed.counters.empty() && only_counts(options)) {
+  const bool moves = moves_push_constants(module, entry, options.address);
+  if (placed.counters.empty() && only_counts(options) && !moves) {
     return unchanged(module, std::move(placed.plan), *graph);
   }
 

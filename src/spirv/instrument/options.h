@@ -17,6 +17,9 @@ struct AddressSource {
   Kind kind = Kind::PushConstant;
   uint32_t push_constant_offset = 0;  // a multiple of 8, after the application's ranges
   uint32_t set = 0, binding = 0;      // a uniform buffer that begins with the pointer
+  // The application's push constants may reach up to here. Those of blocks that reach further are
+  // in memory instead, whose address is the 8 bytes at this offset.
+  std::optional<uint32_t> block_address;
 
   bool operator==(const AddressSource&) const = default;
 };

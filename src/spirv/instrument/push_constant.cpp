@@ -88,28 +88,65 @@ uint32_t idle_variable(const Module& module, const EntryPoint& entry) {
   return lowest;
 }
 
+struct PushBlock {
+  uint32_t type = 0;
+  std::vector<uint32_t> members;  // types
+};
+
+// Of a variable.
+Result<PushBlock> block_of(const Module& module, uint32_t variable_id) {
+  const auto variable = module.definition(variable_id);
+  const auto pointer = module.definition(variable->type_id());
+  if (variable->opcode() != Op::OpVariable || !pointer) {
+    return Error{"its push-constant block has no type"};
+  }
+  const uint32_t type = pointer->operand(1);
+  const auto block = module.definition(type);
+  if (!block || block->opcode() != Op::OpTypeStruct ||
+      !module.decoration(type, spv::Decoration::Block)) {
+    return Error{"its push constants are not a block"};
+  }
+  return PushBlock{type, {block->operands().begin(), block->operands().end()}};
+}
+
+// Moves a variable after all types, with a new type, and all debug information about it.
+void retype(Editor& editor, uint32_t variable, uint32_t block) {
+  const Module& module = editor.module();
+  const uint32_t globals_end = section_ends(module)[static_cast<size_t>(Section::Global)];
+  const uint32_t definition = module.definition_index(variable);
+  const uint32_t pointer = editor.type_pointer(spv::StorageClass::PushConstant, block);
+  InstructionBuilder moved = editor.new_code();
+  moved.emit_as(variable, Op::OpVariable, pointer, std::vector<uint32_t>{kPushConstant});
+  editor.remove(definition);
+  std::unordered_set<uint32_t> moved_ids{variable};
+  for (uint32_t i = definition + 1; i < globals_end; ++i) {
+    const Instruction instruction = module.instruction(i);
+    if (instruction.opcode() != Op::OpExtInst) continue;
+    const auto operands =
+        instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
+    const auto is_moved = [&](uint32_t id) { return moved_ids.contains(id); };
+    if (std::ranges::none_of(operands, is_moved)) continue;
+    moved.append(instruction.words());
+    moved_ids.insert(instruction.result_id());
+    editor.remove(i);
+  }
+  editor.insert_before(globals_end, moved);
+}
+
 class BlockExtension {
  public:
   BlockExtension(Editor& editor, uint32_t variable)
       : editor_(editor), module_(editor.module()), variable_(variable) {}
 
   Result<PushConstantMember> extend(uint32_t type, uint32_t offset) {
-    const auto variable = module_.definition(variable_);
-    const auto pointer = module_.definition(variable->type_id());
-    if (variable->opcode() != Op::OpVariable || !pointer) {
-      return Error{"its push-constant block has no type"};
-    }
-    block_ = pointer->operand(1);
-    const auto block = module_.definition(block_);
-    if (!block || block->opcode() != Op::OpTypeStruct ||
-        !module_.decoration(block_, spv::Decoration::Block)) {
-      return Error{"its push constants are not a block"};
-    }
-    members_.assign(block->operands().begin(), block->operands().end());
+    const Result<PushBlock> block = block_of(module_, variable_);
+    if (!block) return block.error();
+    block_ = block->type;
+    members_ = block->members;
     if (Status status = check_extent(offset); !status) return status.error();
     if (Status status = check_uses(); !status) return status.error();
     rewrite_loads();
-    retype(make_block(type, offset));
+    retype(editor_, variable_, make_block(type, offset));
     return PushConstantMember{variable_, static_cast<uint32_t>(members_.size())};
   }
 
@@ -136,29 +173,6 @@ class BlockExtension {
     InstructionBuilder code = editor_.new_code();
     code.append(words);
     editor_.insert_after(index, code);
-  }
-
-  // Moves the variable after all types, with its new type, and all debug information about it.
-  void retype(uint32_t block) {
-    const uint32_t globals_end = section_ends(module_)[static_cast<size_t>(Section::Global)];
-    const uint32_t definition = module_.definition_index(variable_);
-    const uint32_t pointer = editor_.type_pointer(spv::StorageClass::PushConstant, block);
-    InstructionBuilder moved = editor_.new_code();
-    moved.emit_as(variable_, Op::OpVariable, pointer, std::vector<uint32_t>{kPushConstant});
-    editor_.remove(definition);
-    std::unordered_set<uint32_t> moved_ids{variable_};
-    for (uint32_t i = definition + 1; i < globals_end; ++i) {
-      const Instruction instruction = module_.instruction(i);
-      if (instruction.opcode() != Op::OpExtInst) continue;
-      const auto operands =
-          instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
-      const auto is_moved = [&](uint32_t id) { return moved_ids.contains(id); };
-      if (std::ranges::none_of(operands, is_moved)) continue;
-      moved.append(instruction.words());
-      moved_ids.insert(instruction.result_id());
-      editor_.remove(i);
-    }
-    editor_.insert_before(globals_end, moved);
   }
 
   // Calls visit(index, instruction) for all instructions that refer to the variable.
@@ -215,6 +229,150 @@ class BlockExtension {
   std::vector<uint32_t> members_;  // types
 };
 
+// The widths of the scalars that a type consists of, in bytes.
+struct ScalarSizes {
+  uint32_t least = UINT32_MAX;
+  uint32_t most = 0;  // 0: not known
+
+  bool known() const { return most != 0; }
+};
+
+// `depth`: of nested types.
+ScalarSizes scalar_sizes(const Module& module, uint32_t type_id, uint32_t depth = 0) {
+  constexpr uint32_t kMaxDepth = 8;
+  const auto type = module.definition(type_id);
+  if (!type || depth > kMaxDepth) return {};
+  switch (type->opcode()) {
+    case Op::OpTypeInt:
+    case Op::OpTypeFloat:
+      return {type->operand(0) / 8, type->operand(0) / 8};
+    case Op::OpTypePointer:
+      return {8, 8};
+    case Op::OpTypeVector:
+    case Op::OpTypeMatrix:
+    case Op::OpTypeArray:
+      return scalar_sizes(module, type->operand(0), depth + 1);
+    case Op::OpTypeStruct: {
+      ScalarSizes all;
+      for (const uint32_t member : type->operands()) {
+        const ScalarSizes sizes = scalar_sizes(module, member, depth + 1);
+        if (!sizes.known()) return {};
+        all = {std::min(all.least, sizes.least), std::max(all.most, sizes.most)};
+      }
+      return all;
+    }
+    default:
+      return {};
+  }
+}
+
+// Small types in memory need features that the device may lack.
+constexpr uint32_t kLeastScalar = 4;
+constexpr uint32_t kVolatile = 1, kAligned = 2, kNontemporal = 4;
+
+// Replaces a block by the address of its bytes.
+class BlockMove {
+ public:
+  BlockMove(const Module& module, uint32_t variable) : module_(module), variable_(variable) {}
+
+  // Call first. Finds all uses.
+  Status check() {
+    const Result<PushBlock> block = block_of(module_, variable_);
+    if (!block) return block.error();
+    block_ = block->type;
+    const ScalarSizes sizes = scalar_sizes(module_, block_);
+    if (!sizes.known() || sizes.least < kLeastScalar) {
+      return Error{"its push-constant block has members that cannot be moved to memory"};
+    }
+    for (const Function& function : module_.functions()) {
+      for (uint32_t i = function.begin; i < function.end; ++i) {
+        if (Status status = check_use(i); !status) return status;
+      }
+    }
+    return {};
+  }
+
+  PushConstantMember move(Editor& editor, uint32_t type, uint32_t offset, uint32_t address_offset) {
+    const uint32_t address_type = editor.type_vector(editor.type_int(32), 2);
+    const uint32_t block = editor.new_struct({address_type, type});
+    editor.decorate(block, spv::Decoration::Block);
+    editor.decorate_member(block, 0, spv::Decoration::Offset, {address_offset});
+    editor.decorate_member(block, 1, spv::Decoration::Offset, {offset});
+    for (const uint32_t index : uses_) rewrite(editor, index, address_type);
+    retype(editor, variable_, block);
+    return {variable_, 1};
+  }
+
+ private:
+  bool is_pointer(uint32_t id) const { return id == variable_ || derived_.contains(id); }
+
+  Status check_use(uint32_t index) {
+    const Instruction instruction = module_.instruction(index);
+    bool used = false;
+    for_each_pointer(instruction, [&](uint32_t id) { used = used || is_pointer(id); });
+    if (!used) return {};
+    uses_.push_back(index);
+    if (is_chain(instruction)) {
+      derived_.insert(instruction.result_id());
+      return {};
+    }
+    constexpr uint32_t kKnown = kVolatile | kAligned | kNontemporal;
+    const bool known = instruction.opcode() == Op::OpLoad &&
+                       (instruction.operand_count() < 2 || (instruction.operand(1) & ~kKnown) == 0);
+    if (known && scalar_sizes(module_, instruction.type_id()).known()) return {};
+    return Error{"it uses the address of its push constants"};
+  }
+
+  static bool is_chain(const Instruction& instruction) {
+    return instruction.opcode() == Op::OpAccessChain ||
+           instruction.opcode() == Op::OpInBoundsAccessChain;
+  }
+
+  void rewrite(Editor& editor, uint32_t index, uint32_t address_type) const {
+    const Instruction original = module_.instruction(index);
+    std::vector<uint32_t> words(original.words().begin(), original.words().end());
+    InstructionBuilder code = editor.new_code();
+    constexpr size_t kType = 1, kBase = 3, kMask = 4;
+    if (words[kBase] == variable_) words[kBase] = load_address(editor, code, address_type);
+    if (is_chain(original)) {
+      const auto pointer = module_.definition(original.type_id());
+      words[kType] = in_memory(editor, pointer->operand(1));
+    } else {
+      if (words.size() == kMask) words.push_back(0);
+      if ((words[kMask] & kAligned) == 0) {
+        words[kMask] |= kAligned;
+        words.push_back(scalar_sizes(module_, original.type_id()).most);
+      }
+      words[0] = static_cast<uint32_t>(words.size()) << 16 | static_cast<uint32_t>(Op::OpLoad);
+    }
+    code.append(words);
+    editor.replace(index, code);
+  }
+
+  uint32_t load_address(Editor& editor, InstructionBuilder& code, uint32_t address_type) const {
+    const uint32_t pointer =
+        code.access_chain(editor.type_pointer(spv::StorageClass::PushConstant, address_type),
+                          variable_, {editor.constant_u32(0)});
+    return code.emit(Op::OpBitcast, in_memory(editor, block_), {code.load(address_type, pointer)});
+  }
+
+  static uint32_t in_memory(Editor& editor, uint32_t type) {
+    return editor.type_pointer(spv::StorageClass::PhysicalStorageBuffer, type);
+  }
+
+  const Module& module_;
+  uint32_t variable_;
+  uint32_t block_ = 0;
+  std::vector<uint32_t> uses_;            // instructions, ascending
+  std::unordered_set<uint32_t> derived_;  // pointers into the block
+};
+
+// The variable that the entry point uses, or else an idle one; 0 if there is none.
+Result<uint32_t> seen_variable(const Module& module, const EntryPoint& entry) {
+  const auto used = used_variable(module, entry);
+  return !used || *used != 0 ? used : idle_variable(module, entry);
+}
+
 PushConstantMember new_variable(Editor& editor, const EntryPoint& entry, uint32_t type,
                                 uint32_t offset) {
   const uint32_t block = editor.new_struct({type});
@@ -239,6 +397,28 @@ Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& e
     if (extended) return extended;
   }
   return new_variable(editor, entry, type, offset);
+}
+
+bool push_constants_extend_beyond(const Module& module, const EntryPoint& entry, uint32_t offset) {
+  const auto variable = seen_variable(module, entry);
+  if (!variable || *variable == 0) return false;
+  const Result<PushBlock> block = block_of(module, *variable);
+  return block && block_extent(module, block->type) > offset;
+}
+
+bool can_move_push_constants(const Module& module, const EntryPoint& entry) {
+  const auto variable = seen_variable(module, entry);
+  return variable && (*variable == 0 || BlockMove(module, *variable).check());
+}
+
+Result<PushConstantMember> move_push_constants(Editor& editor, const EntryPoint& entry,
+                                               uint32_t type, uint32_t offset,
+                                               uint32_t address_offset) {
+  const auto variable = seen_variable(editor.module(), entry);
+  if (!variable) return variable.error();
+  BlockMove move(editor.module(), *variable);
+  if (Status status = move.check(); !status) return status.error();
+  return move.move(editor, type, offset, address_offset);
 }
 
 }  // namespace tally::spirv

@@ -122,6 +122,70 @@ TEST(PushConstant, push_constants_in_the_way_are_refused) {
             "the push constant offset is not a multiple of 8");
 }
 
+BlockCountOptions moving_options(uint32_t block_address) {
+  BlockCountOptions options = compute_options();
+  options.address.block_address = block_address;
+  options.address.push_constant_offset = block_address + 8;
+  return options;
+}
+
+TEST(PushConstant, blocks_that_reach_the_address_of_their_copy_are_moved_to_memory) {
+  const std::string text = instrumented(use_of_array_of_push_constants(64), moving_options(232));
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %v2uint %v2uint"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 0 Offset 232"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 240"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpBitcast %_ptr_PhysicalStorageBuffer_"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpLoad %_struct_[0-9]+ %[0-9]+ Aligned 4"));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 1u);
+}
+
+TEST(PushConstant, blocks_that_end_before_the_address_stay) {
+  const std::string text = instrumented(use_of_array_of_push_constants(58), moving_options(232));
+  EXPECT_EQ(count_of(text, "Aligned 4\n"),
+            count_of(instrumented(use_of_array_of_push_constants(58),
+                                  [] {
+                                    BlockCountOptions options = compute_options();
+                                    options.address.push_constant_offset = 240;
+                                    return options;
+                                  }()),
+                     "Aligned 4\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %_arr_float_uint_58 %v2uint"));
+}
+
+TEST(PushConstant, accesses_to_members_of_moved_blocks_keep_their_members) {
+  const std::string code = use_of_push_constants(
+      "%at = OpAccessChain %float_pointer %push %one\n%v = OpLoad %float %at Volatile\n",
+      "%int = OpTypeInt 32 1\n%one = OpConstant %int 1\n"
+      "%float_pointer = OpTypePointer PushConstant %float\n");
+  const std::string text = instrumented(code, moving_options(0));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "OpAccessChain %_ptr_PhysicalStorageBuffer_float %[0-9]+ %int_1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpLoad %float %[0-9]+ Volatile\\|Aligned 4"));
+}
+
+// A stage that counts nothing may be in a pipeline whose other stages count.
+TEST(PushConstant, blocks_are_moved_where_nothing_counts) {
+  BlockCountOptions options = moving_options(232);
+  options.count_blocks = false;
+  const std::string text = instrumented(use_of_array_of_push_constants(64), options);
+  EXPECT_THAT(text, testing::ContainsRegex("OpLoad %_struct_[0-9]+ %[0-9]+ Aligned 4"));
+  EXPECT_EQ(text.find("OpAtomicIAdd"), text.npos);
+}
+
+TEST(PushConstant, blocks_of_small_types_are_not_moved) {
+  std::string code = use_of_array_of_push_constants(64);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (size_t at = code.find(from); at != code.npos; at = code.find(from, at + to.size())) {
+      code.replace(at, from.size(), to);
+    }
+  };
+  replace("OpTypeFloat 32", "OpTypeFloat 16");
+  replace("OpCapability Shader\n",
+          "OpCapability Shader\nOpCapability Float16\nOpCapability StoragePushConstant16\n");
+  EXPECT_EQ(refusal(code, moving_options(232)),
+            "its push-constant block has members that cannot be moved to memory");
+}
+
 // The same block, its members decorated by groups, the second at byte `second`.
 std::string use_of_grouped_push_constants(int second) {
   return header(kCompute) + "OpDecorate %block Block\nOpDecorate %first Offset 0\n" +

@@ -9,6 +9,12 @@ using spv::Decoration;
 using spv::Op;
 using spv::StorageClass;
 
+bool moves_push_constants(const Module& module, const EntryPoint& entry,
+                          const AddressSource& address) {
+  return address.kind == AddressSource::Kind::PushConstant && address.block_address &&
+         push_constants_extend_beyond(module, entry, *address.block_address);
+}
+
 Result<TaggedRecordPointers> TaggedRecordPointers::make(PassContext& context) {
   TaggedRecordPointers pointers(context);
   if (context.options.address.kind == AddressSource::Kind::UniformBuffer) {
@@ -35,9 +41,13 @@ uint32_t TaggedRecordPointers::new_pointers_struct() const {
 }
 
 Status TaggedRecordPointers::make_push_constant() {
+  const AddressSource& address = context_.options.address;
+  const uint32_t type = two_ ? new_pointers_struct() : type_;
   const auto member =
-      add_push_constant(editor_, context_.entry, two_ ? new_pointers_struct() : type_,
-                        context_.options.address.push_constant_offset);
+      moves_push_constants(context_.module(), context_.entry, address)
+          ? move_push_constants(editor_, context_.entry, type, address.push_constant_offset,
+                                *address.block_address)
+          : add_push_constant(editor_, context_.entry, type, address.push_constant_offset);
   if (!member) return member.error();
   variable_ = member->variable;
   member_ = member->member;

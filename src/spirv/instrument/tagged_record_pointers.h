@@ -7,6 +7,10 @@
 
 namespace tally::spirv {
 
+// Whether the application's push constants go to memory (AddressSource::block_address).
+bool moves_push_constants(const Module& module, const EntryPoint& entry,
+                          const AddressSource& address);
+
 class TaggedRecordPointers {
  public:
   // The record of the block counts, and the block of the region counters (probe/region.h).

@@ -3,7 +3,6 @@
 #include "add.comp.h"
 #include "api/heaps/kit.h"
 #include "branchy.frag.h"
-#include "far.comp.h"
 #include "orange.frag.h"
 #include "rectangle.vert.h"
 
@@ -26,14 +25,6 @@ class DescriptorHeaps : public HeapsTest {
     dispatch_groups(commands, groups);
   }
 };
-
-TEST_F(DescriptorHeaps, push_data_lack_what_the_layer_reserves) {
-  const Context bare(without_counters());
-  // Record pointers of a pipeline, of the other stages, and of counters by region.
-  const bool objects = bare.has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
-  const bool libraries = bare.has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
-  EXPECT_EQ(max_push_data(bare) - max_push_data(), objects ? 48u : libraries ? 24u : 16u);
-}
 
 TEST_F(DescriptorHeaps, dispatches_count_as_with_a_layout) {
   const Buffer values = make_values();
@@ -285,36 +276,6 @@ TEST_F(DescriptorHeaps, secondary_command_buffers_that_inherit_heaps_count) {
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16), Pair(1, 8)));
   expect_added(values, {{16, 3}, {8, 3}, {16, 10}});
-}
-
-// An application that does not keep to maxPushDataSize, or knows only that it is at least so large.
-TEST_F(DescriptorHeaps, push_data_beyond_the_limit_are_left_to_the_application) {
-  const uint32_t last = max_push_data(Context(without_counters())) - 4;
-  std::vector<uint32_t> code(std::begin(far_comp), std::end(far_comp));
-  constexpr uint32_t kOffset[] = {35, 124};  // the decoration
-  const auto offset = std::search(code.begin(), code.end(), std::begin(kOffset), std::end(kOffset));
-  ASSERT_NE(offset, code.end());
-  *std::next(offset) = last;
-  const Buffer values = make_values();
-  const Pipeline far = make_heap_compute(code);
-  const Pipeline near = make_heap_compute(add_comp);
-  const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    push(commands, AddPush{values.address(), 3});
-    push(commands, uint32_t{100}, last);
-    vkCmdBindPipeline(commands, kCompute, near);
-    dispatch_groups(commands, 1);
-    vkCmdBindPipeline(commands, kCompute, far);
-    dispatch_groups(commands, 1);
-    vkCmdBindPipeline(commands, kCompute, near);
-    vkCmdDispatch(commands, 1, 1, 1);
-    instrumentation.end(commands);
-    full_barrier(commands);
-  });
-  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 8)));
-  for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(values.as<uint32_t>()[i], 100 + added(i, 6)) << i;
-  EXPECT_TRUE(has_message("TALLY-uninstrumented-shader"));
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // Descriptor heaps beside each feature of the layer. What the layer dispatches itself leaves the
 // application's push data, heaps and descriptor sets as they are.
+#include <array>
+#include <cstring>
+
 #include "add.comp.h"
 #include "api/heaps/kit.h"
 #include "api/queries/kit.h"
 #include "api/regions/kit.h"
 #include "branchy.frag.h"
+#include "full.frag.h"
 #include "rectangle.vert.h"
 #include "support/shader_objects.h"
 
@@ -237,12 +241,13 @@ class HeapLibraries : public HeapsTest {
       GTEST_SKIP() << missing();
     }
   }
-  Pipeline make_library(std::vector<Stage> stages, VkGraphicsPipelineLibraryFlagsEXT parts) {
+  Pipeline make_library(std::vector<Stage> stages, VkGraphicsPipelineLibraryFlagsEXT parts,
+                        uint64_t pipeline_flags = kCountingHeapBits) {
     const VkGraphicsPipelineLibraryCreateInfoEXT library{
         VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, nullptr, parts};
     const VkPipelineCreateFlags2CreateInfoKHR flags{
         VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, &library,
-        kCountingHeapBits | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
+        pipeline_flags | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
     return make_graphics_pipeline(context(), {.stages = std::move(stages),
                                               .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP,
                                               .next = &flags});
@@ -291,6 +296,50 @@ TEST_F(HeapLibraries, count_when_they_are_linked) {
   EXPECT_EQ(fragments.invocations(), kPixels);
   const Counts vertices(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert, 0);
   EXPECT_GE(vertices.invocations(), 4u);
+}
+
+// The push data of the fragment shader fill 256 bytes. A library without the flag cannot be
+// changed.
+TEST_F(HeapLibraries, whose_push_data_fill_all_bytes_draw_the_same) {
+  if (max_push_data(Context(without_counters())) < 256) GTEST_SKIP() << "fewer bytes of push data";
+  const Pipeline before =
+      make_library({{VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert}},
+                   VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                       VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT);
+  std::array<uint32_t, 64> words{};
+  for (uint32_t i = 8; i < words.size(); ++i) words[i] = i % 17;
+  std::memcpy(words.data(), &kWhole, sizeof kWhole);
+  const RenderTarget target(context(), {.extent = kExtent});
+  const auto draw = [&](uint64_t fragment_flags, const Instrumentation& instrumentation) {
+    const Pipeline behind =
+        make_library({{VK_SHADER_STAGE_FRAGMENT_BIT, full_frag}},
+                     VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                         VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+                     fragment_flags);
+    const Pipeline pipeline = link({before, behind});
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      push(commands, words);
+      target.begin(commands);
+      vkCmdBindPipeline(commands, kGraphics, pipeline);
+      vkCmdDraw(commands, 4, 1, 0, 0);
+      target.end(commands);
+      instrumentation.end(commands);
+      full_barrier(commands);
+    });
+    return target.read();
+  };
+  const Instrumentation counted(context());
+  const std::vector<uint32_t> picture = draw(kCountingHeapBits, counted);
+  const Counts fragments(counted, VK_SHADER_STAGE_FRAGMENT_BIT, full_frag, 0);
+  EXPECT_EQ(fragments.invocations(), kPixels);
+  EXPECT_FALSE(has_message("TALLY-uninstrumented-shader"));
+  const Instrumentation uncounted(context());
+  EXPECT_EQ(draw(kHeapBit, uncounted), picture);
+  EXPECT_TRUE(has_message("TALLY-uninstrumented-shader"));
+  uint32_t red = 0;
+  for (uint32_t i = 8; i < words.size(); i += 4) red += words[i];
+  EXPECT_EQ(picture[0] & 0xff, red);
 }
 
 }  // namespace

@@ -133,34 +133,6 @@ TEST_F(HeapMappings, to_push_data_and_through_them_are_read_and_counted) {
   expect_added(values, {{8, 5}, {16, 5}, {24, 5}, {32, 5}});
 }
 
-// An application that does not keep to maxPushDataSize.
-TEST_F(HeapMappings, to_push_data_beyond_the_limit_are_left_to_the_application) {
-  if (!start_native()) GTEST_SKIP() << "no descriptor heaps";
-  const uint32_t last = max_push_data(Context(without_counters())) - 4;
-  const Buffer values = make_values();
-  const auto make = [&](uint32_t summand) {
-    Mappings mappings(0, VK_DESCRIPTOR_MAPPING_SOURCE_PUSH_ADDRESS_EXT, {.pushAddressOffset = 0});
-    mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_PUSH_DATA_EXT, {.pushDataOffset = summand});
-    return make_mapped(bound_comp, mappings);
-  };
-  const Pipeline far = make(last);
-  const Pipeline near = make(8);
-  const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    push(commands, AddPush{values.address(), 3});
-    push(commands, uint32_t{100}, last);
-    for (const Pipeline* const pipeline : {&near, &far, &near}) {
-      vkCmdBindPipeline(commands, kCompute, *pipeline);
-      dispatch_groups(commands, 1);
-    }
-    instrumentation.end(commands);
-  });
-  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 8)));
-  expect_added(values, {{8, 3}, {8, 100}, {8, 3}});
-  EXPECT_TRUE(has_message("TALLY-uninstrumented-shader"));
-}
-
 TEST_F(HeapMappings, to_shader_records_are_read_and_counted) {
   if (!RayTracingDevice::supported(Context())) GTEST_SKIP() << "no ray-tracing pipelines";
   RayTracingDevice rays;
