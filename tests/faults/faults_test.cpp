@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <tally/vulkan_arm.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -49,9 +48,7 @@ Seen run_program(const Scenario& scenario) {
   options.layers.insert(options.layers.begin(), "VK_LAYER_TALLY_test_caller");
   options.driver_layers = {"VK_LAYER_TALLY_test_faults"};
   options.device_extensions = scenario.extensions;
-  VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
-  if (scenario.instrumentation) options.device_next = &feature;
+  options.device_next = scenario.features;
   try {
     Context context(options);
     try {

@@ -223,12 +223,60 @@ Scenario captured(std::string name, std::map<std::string, std::string> settings)
           .run = draw_frame};
 }
 
+// One draw with a pipeline that is linked from two libraries.
+std::vector<std::string> draw_linked(Context& context) {
+  const PipelineLayout layout = make_pipeline_layout(context);
+  const RenderTarget target(context);
+  GraphicsPipelineInfo vertex_info, fragment_info;
+  vertex_info.layout = fragment_info.layout = layout;
+  vertex_info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}};
+  fragment_info.stages = {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
+  const Pipeline vertex =
+      make_pipeline_library(context,
+                            VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                                VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+                            vertex_info);
+  const Pipeline fragment =
+      make_pipeline_library(context,
+                            VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                                VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+                            fragment_info);
+  const VkPipeline libraries[] = {vertex, fragment};
+  const Pipeline linked = link_graphics_pipeline(context, layout, libraries, 0);
+  const Fence fence = make_fence(context);
+  const Idle idle(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  target.begin(commands);
+  vkCmdBindPipeline(commands, kGraphics, linked);
+  target.set_viewport(commands);
+  vkCmdDraw(commands, 3, 1, 0, 0);
+  target.end(commands);
+  check(vkEndCommandBuffer(commands));
+  submit(context, commands, fence);
+  wait(context, fence);
+  return {};
+}
+
+Scenario linking(std::string name, std::map<std::string, std::string> settings) {
+  static VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+  Scenario scenario = captured(std::move(name), std::move(settings));
+  scenario.extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                         VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME};
+  scenario.features = &feature;
+  scenario.commands = 1;
+  scenario.run = draw_linked;
+  return scenario;
+}
+
 Scenario counting(std::string name, std::map<std::string, std::string> settings) {
+  static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   return {.name = std::move(name),
           .layers = {"VK_LAYER_TALLY_counters"},
           .extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
           .settings = std::move(settings),
-          .instrumentation = true,
+          .features = &feature,
           .run = count_itself};
 }
 
@@ -245,6 +293,8 @@ std::vector<Scenario> fault_scenarios() {
        .layers = {"VK_LAYER_TALLY_counters"},
        .settings = {{"TALLY_EMULATE_QUERIES", "all"}},
        .run = use_queries},
+      linking("Libraries", {}),
+      linking("LibraryRegions", {{"TALLY_REGIONS", "true"}}),
       counting("Counting", {}),
       counting("DeviceMemory", {{"TALLY_RECORD_MEMORY", "device"}}),
   };

@@ -16,7 +16,7 @@ struct Scenario {
   std::vector<const char*> layers;
   std::vector<const char*> extensions;
   std::map<std::string, std::string> settings;  // variables of the environment
-  bool instrumentation = false;                 // the program itself enables the extension
+  void* features = nullptr;                     // of the extensions
   // Commands that shaders run for and that are submitted; 0: the program is not captured.
   int64_t commands = 0;
   // Throws VulkanError on the first error of a call. Returns what is wrong with its own results.

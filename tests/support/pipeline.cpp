@@ -196,6 +196,17 @@ Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineIn
   return {context.device(), handle};
 }
 
+Pipeline make_pipeline_library(const Context& context, VkGraphicsPipelineLibraryFlagsEXT parts,
+                               GraphicsPipelineInfo info) {
+  const VkGraphicsPipelineLibraryCreateInfoEXT library{
+      VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, const_cast<void*>(info.next),
+      parts};
+  info.flags |= VK_PIPELINE_CREATE_LIBRARY_BIT_KHR |
+                VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
+  info.next = &library;
+  return make_graphics_pipeline(context, info);
+}
+
 Pipeline link_graphics_pipeline(const Context& context, VkPipelineLayout layout,
                                 std::span<const VkPipeline> libraries, uint64_t flags) {
   const VkPipelineCreateFlags2CreateInfoKHR flags2 = {

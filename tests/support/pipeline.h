@@ -85,6 +85,10 @@ struct GraphicsPipelineInfo {
 };
 Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineInfo& info);
 
+// A library with these parts of a graphics pipeline and the stages of `info`.
+Pipeline make_pipeline_library(const Context& context, VkGraphicsPipelineLibraryFlagsEXT parts,
+                               GraphicsPipelineInfo info);
+
 // A pipeline that is linked from libraries alone. `flags`: VkPipelineCreateFlagBits2.
 Pipeline link_graphics_pipeline(const Context& context, VkPipelineLayout layout,
                                 std::span<const VkPipeline> libraries, uint64_t flags);

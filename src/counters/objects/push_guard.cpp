@@ -2,11 +2,14 @@
 
 #include <array>
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
 constexpr std::array<float, 2> kAboveOne = {2, 2};
 constexpr VkShaderStageFlags kStage = VK_SHADER_STAGE_FRAGMENT_BIT;
+constexpr int kAttempts = 3;
 
 }  // namespace
 
@@ -17,8 +20,11 @@ PushGuard::PushGuard(VkDevice device, const DeviceTable& next, const LayoutRules
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &range;
-  if (next.CreatePipelineLayout(device, &info, nullptr, &layout_) != VK_SUCCESS) {
-    layout_ = VK_NULL_HANDLE;
+  // Without the guard llvmpipe may crash, so one refusal is not the end. A driver that refuses them
+  // all refuses the application's layouts too.
+  for (int left = kAttempts; left > 0 && layout_ == VK_NULL_HANDLE; --left) {
+    vk::own("vkCreatePipelineLayout", next.CreatePipelineLayout(device, &info, nullptr, &layout_),
+            layout_);
   }
 }
 
