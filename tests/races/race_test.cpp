@@ -1,7 +1,9 @@
-// Many short-lived devices and instances in one process, on several threads, captured by a
-// receiver: for the thread sanitizer, and to check that the capture contains everything submitted.
+// Many short-lived devices, instances, pipelines and command buffers in one process, on several
+// threads, captured by a receiver: for the sanitizers, and to check that the capture contains
+// everything submitted.
 // TALLY_TEST_SECONDS sets the duration of each test (default: 3).
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,15 +13,20 @@
 #include <cstdlib>
 #include <functional>
 #include <latch>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "double.comp.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
 #include "store/collector.h"
 #include "store/test_capture.h"
 #include "support/context.h"
 #include "support/memory.h"
 #include "support/pipeline.h"
+#include "support/render_target.h"
 
 namespace tally::test {
 namespace {
@@ -91,6 +98,29 @@ class Races : public testing::Test {
     return calls;
   }
 
+  // Runs a program to its end and returns its status.
+  static int run(std::vector<std::string> arguments,
+                 const std::vector<std::string>& variables = {}) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    std::vector<char*> environment;
+    for (char** variable = environ; *variable; ++variable) environment.push_back(*variable);
+    for (const std::string& variable : variables) {
+      environment.push_back(const_cast<char*>(variable.c_str()));
+    }
+    environment.push_back(nullptr);
+    pid_t child = -1;
+    EXPECT_EQ(
+        posix_spawn(&child, pointers[0], nullptr, nullptr, pointers.data(), environment.data()), 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+  static int run_this_program(const std::string& test) {
+    return run({"/proc/self/exe", "--gtest_filter=" + test, "--gtest_also_run_disabled_tests"});
+  }
+
   uint64_t captured_commands() {
     EXPECT_TRUE(collector_->finish(0, std::chrono::seconds(60)).ok());
     return collector_->progress().commands;
@@ -154,17 +184,218 @@ TEST_F(Races, a_device_is_destroyed_while_the_process_exits) {
   const auto end = std::chrono::steady_clock::now() + test_time();
   uint64_t children = 0;
   for (; std::chrono::steady_clock::now() < end; ++children) {
-    std::string program = "/proc/self/exe";
-    std::string filter = "--gtest_filter=RacesAtExit.DISABLED_child";
-    std::string also = "--gtest_also_run_disabled_tests";
-    char* arguments[] = {program.data(), filter.data(), also.data(), nullptr};
-    pid_t child = -1;
-    ASSERT_EQ(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments, environ), 0);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0) << "after " << children << " others";
+    ASSERT_EQ(run_this_program("RacesAtExit.DISABLED_child"), 0)
+        << "after " << children << " others";
   }
   EXPECT_EQ(captured_commands(), children * kThreads);
+}
+
+// --- pipeline libraries
+
+// What the threads share: a device with pipeline libraries, and its queue.
+struct LibraryDevice {
+  LibraryDevice()
+      : context({.layers = both_layers().layers,
+                 .device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                       VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
+                 .device_next = &feature}),
+        layout(make_pipeline_layout(context)) {}
+
+  VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context;
+  PipelineLayout layout;
+  std::mutex queue;
+};
+
+// Makes libraries, whose shader modules are destroyed at once, draws with the pipeline that is
+// linked fast, and then with the one that is linked with optimisation, in its place.
+class LibraryThread {
+ public:
+  explicit LibraryThread(LibraryDevice& device)
+      : device_(device), context_(device.context), target_(context_) {
+    VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    info.queueFamilyIndex = context_.queue_family();
+    VkCommandPool handle = VK_NULL_HANDLE;
+    check(vkCreateCommandPool(context_.device(), &info, nullptr, &handle));
+    pool_ = CommandPool(context_.device(), handle);
+  }
+
+  // Draws twice.
+  void run() {
+    GraphicsPipelineInfo vertex_info, fragment_info;
+    vertex_info.layout = fragment_info.layout = device_.layout;
+    vertex_info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}};
+    fragment_info.stages = {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
+    const Pipeline vertex =
+        make_pipeline_library(context_,
+                              VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                                  VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+                              vertex_info);
+    const Pipeline fragment =
+        make_pipeline_library(context_,
+                              VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                                  VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+                              fragment_info);
+    const VkPipeline libraries[] = {vertex, fragment};
+    Pipeline linked = link_graphics_pipeline(context_, device_.layout, libraries, 0);
+    draw(linked);
+    linked = link_graphics_pipeline(context_, device_.layout, libraries,
+                                    VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT);
+    draw(linked);
+  }
+
+ private:
+  void draw(VkPipeline pipeline) const {
+    const VkDevice device = context_.device();
+    const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, pool_, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    check(vkAllocateCommandBuffers(device, &allocate, &commands));
+    const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
+                                         VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    check(vkBeginCommandBuffer(commands, &begin));
+    target_.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    target_.set_viewport(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target_.end(commands);
+    check(vkEndCommandBuffer(commands));
+    const VkFenceCreateInfo fence_info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence handle = VK_NULL_HANDLE;
+    check(vkCreateFence(device, &fence_info, nullptr, &handle));
+    const Fence fence(device, handle);
+    VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    submit.commandBufferCount = 1;
+    submit.pCommandBuffers = &commands;
+    {
+      const std::lock_guard lock(device_.queue);
+      check(vkQueueSubmit(context_.queue(), 1, &submit, fence));
+    }
+    check(vkWaitForFences(device, 1, &handle, VK_TRUE, UINT64_MAX));
+    vkFreeCommandBuffers(device, pool_, 1, &commands);
+  }
+
+  LibraryDevice& device_;
+  Context& context_;
+  RenderTarget target_;
+  CommandPool pool_;
+};
+
+TEST_F(Races, eight_threads_link_optimise_and_swap_pipeline_libraries) {
+  if (!Context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no VK_EXT_graphics_pipeline_library";
+  }
+  constexpr int kLinkers = 8;
+  std::atomic<uint64_t> draws = 0;
+  {
+    LibraryDevice device;
+    std::vector<std::unique_ptr<LibraryThread>> linkers;
+    for (int i = 0; i < kLinkers; ++i) linkers.push_back(std::make_unique<LibraryThread>(device));
+    const auto end = std::chrono::steady_clock::now() + test_time();
+    std::vector<std::thread> threads;
+    for (const auto& linker : linkers) {
+      threads.emplace_back([&] {
+        do {
+          linker->run();
+          draws += 2;
+        } while (std::chrono::steady_clock::now() < end);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_GE(draws, uint64_t{2 * kLinkers});
+  EXPECT_EQ(captured_commands(), draws);
+}
+
+// --- command buffers
+
+TEST_F(Races, secondaries_are_freed_before_their_primary) {
+  {
+    Context context(both_layers());
+    const Buffer buffer(context, 64 * sizeof(uint32_t));
+    const StorageSet set(context, {buffer});
+    const PipelineLayout layout = make_pipeline_layout(context, {{set.layout()}});
+    const Pipeline pipeline =
+        make_compute_pipeline(context, {.shader = {.code = double_comp}, .layout = layout});
+    const auto record_secondary = [&] {
+      const VkCommandBuffer secondary = context.begin_secondary();
+      vkCmdBindPipeline(secondary, kCompute, pipeline);
+      set.bind(secondary, layout);
+      vkCmdDispatch(secondary, 1, 1, 1);
+      check(vkEndCommandBuffer(secondary));
+      return secondary;
+    };
+    const auto free = [&](VkCommandBuffer commands) {
+      vkFreeCommandBuffers(context.device(), context.command_pool(), 1, &commands);
+    };
+    for (int i = 0; i < 20; ++i) {
+      const VkCommandBuffer executed = record_secondary(), dropped = record_secondary();
+      const VkCommandBuffer primary = context.begin_commands(0);
+      vkCmdExecuteCommands(primary, 1, &dropped);
+      free(dropped);  // the primary is invalid now, and recorded again
+      const VkCommandBufferBeginInfo again{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+      check(vkResetCommandBuffer(primary, 0));
+      check(vkBeginCommandBuffer(primary, &again));
+      vkCmdExecuteCommands(primary, 1, &executed);
+      check(vkEndCommandBuffer(primary));
+      context.submit_and_wait(primary);
+      free(executed);
+      if (i % 2 == 0) check(vkResetCommandBuffer(primary, 0));
+      free(primary);
+    }
+  }
+  EXPECT_EQ(captured_commands(), 20u);
+}
+
+// --- a small stack
+
+TEST_F(Races, a_large_set_layout_is_made_on_a_small_stack) {
+  constexpr uint32_t kDescriptors = 100'000;
+  constexpr size_t kStack = size_t{128} << 10;
+  Context context(both_layers());
+  const auto make = [&] {
+    VkDescriptorSetLayoutBinding bindings[2] = {};
+    for (uint32_t i = 0; i < 2; ++i) {
+      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kDescriptors, VK_SHADER_STAGE_ALL,
+                     nullptr};
+    }
+    VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    info.bindingCount = 2;
+    info.pBindings = bindings;
+    VkDescriptorSetLayout handle = VK_NULL_HANDLE;
+    check(vkCreateDescriptorSetLayout(context.device(), &info, nullptr, &handle));
+    const SetLayout set(context.device(), handle);
+    const PipelineLayout layout = make_pipeline_layout(context, {{handle}});
+    return layout.get() != VK_NULL_HANDLE;
+  };
+  struct Job {
+    const std::function<bool()> body;
+    bool done = false;
+  } job{make};
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStack), 0);
+  pthread_t thread{};
+  const auto start = [](void* given) -> void* {
+    Job& mine = *static_cast<Job*>(given);
+    mine.done = mine.body();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, start, &job), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_TRUE(job.done);
+}
+
+// --- the loader
+
+// RACES_UNLOAD opens the loader, submits once and closes the loader, several times.
+TEST_F(Races, the_loader_is_closed_and_opened_again) {
+  EXPECT_EQ(run({RACES_UNLOAD, "5"},
+                {"VK_INSTANCE_LAYERS=VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters"}),
+            0);
+  EXPECT_EQ(captured_commands(), 5u);
 }
 
 }  // namespace
