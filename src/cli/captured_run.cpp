@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
 
-#include "cli/environment.h"
+#include "store/unique_fd.h"
 
 namespace tally::cli {
 namespace {
@@ -38,19 +37,6 @@ struct Pipe {
     ends[end] = -1;
   }
 };
-
-int spawn(pid_t* pid, const std::vector<std::string>& arguments,
-          const std::vector<std::string>& environment, const Pipe& out, const Pipe& err) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
-  const int error = posix_spawnp(pid, arguments[0].c_str(), &actions, nullptr,
-                                 c_strings(arguments).data(), c_strings(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
 
 // Returns false at the end of the stream.
 bool read_some(int file, std::string& text) {
@@ -81,7 +67,9 @@ Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
                                  std::chrono::seconds limit) {
   Pipe out, err;
   pid_t pid = -1;
-  if (const int error = spawn(&pid, arguments, environment, out, err); error != 0) {
+  const store::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Spawn streams{.streams = {nothing.get(), out.ends[1], err.ends[1]}};
+  if (const int error = spawn_program(&pid, arguments, environment, streams); error != 0) {
     return Error{fmt::format("cannot run '{}': {}", arguments[0], std::strerror(error))};
   }
   out.close_end(1);

@@ -3,15 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "cli/environment.h"
+#include "store/unique_fd.h"
 
 namespace tally::cli {
 namespace {
@@ -38,24 +40,29 @@ sigset_t& original_mask() {
   return mask;
 }
 
-bool we_ignore_file_size_signal = false;
+// The dispositions that this process was given, of the signals for which it has others.
+std::array<std::optional<struct sigaction>, NSIG>& given_dispositions() {
+  static std::array<std::optional<struct sigaction>, NSIG> given;
+  return given;
+}
 
 bool sent_by_process(const siginfo_t& info) { return info.si_code <= 0; }
 
-int spawn(pid_t* pid, const std::vector<std::string>& arguments,
-          const std::vector<std::string>& environment) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &original_mask());
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  if (we_ignore_file_size_signal) sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawnp(pid, arguments[0].c_str(), nullptr, &attributes,
-                                 c_strings(arguments).data(), c_strings(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  return error;
+// In the child of fork(): calls nothing but what a signal handler may call, and execvpe().
+[[noreturn]] void execute(char* const* arguments, char* const* environment, const Spawn& how,
+                          int failed) {
+  if (how.new_session) ::setsid();
+  for (int stream = 0; stream < static_cast<int>(how.streams.size()); ++stream) {
+    if (how.streams[stream] >= 0) ::dup2(how.streams[stream], stream);
+  }
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (const auto& given = given_dispositions()[signal]) ::sigaction(signal, &*given, nullptr);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &original_mask(), nullptr);
+  ::execvpe(arguments[0], arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t sent = ::write(failed, &error, sizeof error);
+  ::_exit(127);
 }
 
 // Stops this process because the program has stopped. When we are continued, the program is
@@ -67,13 +74,51 @@ void follow_stop(pid_t pid) {
 
 }  // namespace
 
+void prepare_process() {
+  original_mask();
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/", O_PATH | O_CLOEXEC);  // the lowest free number
+  }
+  set_disposition(SIGXFSZ, SIG_IGN);
+}
+
+void set_disposition(int signal, void (*handler)(int)) {
+  struct sigaction action {
+  }, given{};
+  action.sa_handler = handler;
+  if (::sigaction(signal, &action, &given) != 0) return;
+  auto& kept = given_dispositions().at(static_cast<size_t>(signal));
+  if (!kept) kept = given;
+}
+
+int spawn_program(pid_t* pid, const std::vector<std::string>& arguments,
+                  const std::vector<std::string>& environment, const Spawn& how) {
+  original_mask();
+  const std::vector<char*> words = c_strings(arguments), variables = c_strings(environment);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
+  store::UniqueFd succeeded(ends[0]), failed(ends[1]);
+  // posix_spawn() cannot give a program an ignored signal that we do not ignore.
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) execute(words.data(), variables.data(), how, failed.get());
+  failed = {};
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(succeeded.get(), &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  *pid = child;
+  if (got != sizeof error) return 0;
+  ::waitpid(child, nullptr, 0);
+  return error;
+}
+
 void block_forwarded_signals() {
   original_mask();
   // Our parent may have set SIGCHLD to be ignored; then we would never learn that the program
   // ended.
-  signal(SIGCHLD, SIG_DFL);
-  // Exceeding the file size limit must fail the write of the capture, not end this process.
-  if (signal(SIGXFSZ, SIG_IGN) == SIG_DFL) we_ignore_file_size_signal = true;
+  set_disposition(SIGCHLD, SIG_DFL);
   const sigset_t set = forwarded_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
@@ -82,12 +127,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
                            const std::vector<std::string>& environment, int* exec_status) {
   block_forwarded_signals();
   pid_t pid = -1;
-  int error = spawn(&pid, arguments, environment);
-  if (error == ENOEXEC) {  // run a script without "#!" in the shell, as shells do
-    std::vector<std::string> with_shell = arguments;
-    with_shell.insert(with_shell.begin(), "/bin/sh");
-    error = spawn(&pid, with_shell, environment);
-  }
+  const int error = spawn_program(&pid, arguments, environment);
   if (error != 0) {
     *exec_status = error == ENOENT ? 127 : 126;
     return Error{fmt::format("cannot run '{}': {}", arguments[0], std::strerror(error))};

@@ -1,10 +1,12 @@
 // Runs a program transparently: it stays in our process group and keeps our terminal and standard
 // streams. Signals sent to us are forwarded to it; when it stops, we stop; when it ends, we return
-// its status.
+// its status. Every program that `tally` starts has the signal dispositions, the signal mask and
+// the closed standard streams that `tally` was given.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +14,24 @@
 #include "base/status.h"
 
 namespace tally::cli {
+
+// For main(), before anything else. Standard streams that are closed fail each read and write from
+// then on, so that no file of ours gets their number. A file beyond the size limit is an error, as
+// on a full disk.
+void prepare_process();
+
+// Changes the disposition for this process alone.
+void set_disposition(int signal, void (*handler)(int));
+
+struct Spawn {
+  std::array<int, 3> streams = {-1, -1, -1};  // descriptors for the standard streams; -1: ours
+  bool new_session = false;
+};
+
+// Starts `arguments[0]` (searched in PATH; a script without "#!" runs in the shell). Returns 0 or
+// errno.
+int spawn_program(pid_t* pid, const std::vector<std::string>& arguments,
+                  const std::vector<std::string>& environment, const Spawn& how = {});
 
 // How a program ended.
 struct ChildEnd {
@@ -50,7 +70,6 @@ class Child {
 };
 
 // Blocks the signals that Child::wait forwards, in the calling thread and those it starts later.
-// Child::start gives the program the mask that was in force before.
 void block_forwarded_signals();
 
 // "SIGSEGV", or "signal 40" where it has no name.

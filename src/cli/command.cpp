@@ -8,7 +8,11 @@
 
 namespace tally::cli {
 
-void say(const std::string& text) { fmt::print(stderr, "tally: {}\n", report::printable(text)); }
+// A message that nobody can read is no reason to fail.
+void say(const std::string& text) {
+  const std::string line = fmt::format("tally: {}\n", report::printable(text));
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 int fail(const Error& error) {
   say(error.message);

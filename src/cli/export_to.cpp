@@ -1,6 +1,5 @@
 #include "cli/export_to.h"
 
-#include <csignal>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -82,7 +81,6 @@ int export_to(const ExportToOptions& options) {
   const auto commit = find_commit(options.commit, current_environment());
   if (!commit) return fail(commit.error());
   if (Status checked = check_names(*commit, options); !checked) return fail(checked.error());
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error like a full disk
   auto data_set = DataSet::open(options.folder);
   if (!data_set) return fail(data_set.error());
   if (!data_set->why_no_parquet().empty())

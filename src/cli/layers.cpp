@@ -65,6 +65,11 @@ fs::path own_executable() {
 }
 
 Result<LayerSet> find_layers(const fs::path& executable) {
+  if (executable.empty()) {
+    return Error{
+        "/proc/self/exe cannot be read, so the folder of Tally's layers is not known: is /proc "
+        "mounted?"};
+  }
   const fs::path prefix = executable.parent_path().parent_path();
   const std::vector<fs::path> candidates = {
       prefix / "lib", prefix / "share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d",

@@ -1,12 +1,13 @@
 // The command `tally`: parses the arguments and runs the chosen one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cli/child.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 
@@ -48,7 +49,11 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(arguments.own);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      app.exit(error, text, text);
+      return tally::cli::print(text.str());
+    }
     return tally::cli::fail({one_line(error, app)});
   }
   return chosen();
@@ -57,6 +62,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::cli::prepare_process();
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& error) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -93,7 +92,6 @@ Status write(const std::vector<MergeInput>& inputs, const std::string& path, Exi
 }
 
 int run(const MergeOptions& options) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error like a full disk
   const auto inputs = read_heads(options.files);
   if (!inputs) return fail(inputs.error());
   Status done = may_write(options.output, options.force, *inputs);

@@ -68,12 +68,14 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
 }
 
 int write_out(const std::function<void(const report::Output&)>& write) {
-  bool written = true;
+  int error = 0;
   write([&](std::string_view piece) {
-    written = written && std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+    if (error == 0 && std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size())
+      error = errno;
   });
-  return written ? print("")
-                 : fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
+  return error == 0
+             ? print("")
+             : fail({fmt::format("cannot write to standard output: {}", std::strerror(error))});
 }
 
 }  // namespace tally::cli

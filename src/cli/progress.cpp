@@ -16,15 +16,14 @@ ProgressLine::ProgressLine(std::string what)
       next_(Clock::now() + 500ms) {}
 
 ProgressLine::~ProgressLine() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) std::fputs("\r\033[K", stderr);
 }
 
 void ProgressLine::update(double fraction) {
   if (!on_terminal_ || Clock::now() < next_) return;
   next_ = Clock::now() + 100ms;
   shown_ = true;
-  fmt::print(stderr, "\r\033[K{} {:3.0f}%", what_, 100 * fraction);
-  std::fflush(stderr);
+  std::fputs(fmt::format("\r\033[K{} {:3.0f}%", what_, 100 * fraction).c_str(), stderr);
 }
 
 }  // namespace tally::cli

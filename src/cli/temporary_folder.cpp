@@ -20,9 +20,13 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "tally-run-";
 constexpr const char* kRandomPart = "XXXXXX";
 
-std::string parent_folder() {
+// Absolute: the application finds the socket there from any working directory.
+Result<fs::path> parent_folder() {
   const char* chosen = secure_getenv("TMPDIR");
-  return chosen && *chosen ? chosen : "/tmp";
+  std::error_code error;
+  const fs::path folder = fs::absolute(chosen && *chosen ? chosen : "/tmp", error);
+  if (error) return Error{fmt::format("TMPDIR={}: {}", chosen, error.message())};
+  return folder;
 }
 
 // Locks the folder. Fails if it belongs to another user, if it is to be private and others have
@@ -57,7 +61,11 @@ mode_t usual_mode() {
 
 }  // namespace
 
-Result<TemporaryFolder> TemporaryFolder::make() { return make(parent_folder(), kPrefix, true); }
+Result<TemporaryFolder> TemporaryFolder::make() {
+  const auto parent = parent_folder();
+  if (!parent) return parent.error();
+  return make(*parent, kPrefix, true);
+}
 
 Result<TemporaryFolder> TemporaryFolder::make_in(const fs::path& parent,
                                                  const std::string& prefix) {
@@ -70,8 +78,10 @@ Result<TemporaryFolder> TemporaryFolder::make(const fs::path& parent, const std:
   constexpr int kMaxTries = 10;
   for (int i = 0; i < kMaxTries; ++i) {
     std::string path = (parent / (prefix + kRandomPart)).string();
-    if (mkdtemp(path.data()) == nullptr)
-      return Error{fmt::format("{}: {}", path, std::strerror(errno))};
+    if (mkdtemp(path.data()) == nullptr) {
+      return Error{fmt::format("cannot create a folder in {}{}: {}", parent.string(),
+                               is_private ? " (TMPDIR)" : "", std::strerror(errno))};
+    }
     // Before we lock it, another process may consider the folder abandoned and remove it.
     store::UniqueFd lock = lock_folder(path, is_private);
     if (!is_private && lock && ::fchmod(lock.get(), usual_mode()) != 0) {
@@ -82,7 +92,8 @@ Result<TemporaryFolder> TemporaryFolder::make(const fs::path& parent, const std:
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
   }
-  return Error{fmt::format("{}: cannot create a folder there", parent.string())};
+  return Error{
+      fmt::format("cannot create a folder in {}: other processes remove it", parent.string())};
 }
 
 TemporaryFolder::TemporaryFolder(fs::path path, store::UniqueFd lock)

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
+#include <string>
 #include <utility>
 
 namespace tally::store {
@@ -11,7 +13,10 @@ constexpr int kBusyMilliseconds = 5000;
 
 Error error_of(sqlite3* database, int code) {
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) return {"the capture is damaged"};
-  return {database ? sqlite3_errmsg(database) : sqlite3_errstr(code)};
+  std::string message = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+  const int reason = database && (code & 0xFF) == SQLITE_IOERR ? sqlite3_system_errno(database) : 0;
+  if (reason != 0) message += std::string(": ") + std::strerror(reason);
+  return {message};
 }
 
 }  // namespace

@@ -147,7 +147,6 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
   state->note(state->database.execute("PRAGMA ignore_check_constraints = ON"));
   state->insert(capture);
   state->end_transaction();
-  if (!state->status) return state->status.error();
   return Writer(std::move(state));
 }
 

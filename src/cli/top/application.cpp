@@ -2,14 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "cli/child.h"
 #include "cli/environment.h"
 #include "cli/layers.h"
+#include "store/unique_fd.h"
 
 namespace tally::cli {
 namespace {
@@ -22,28 +23,19 @@ constexpr const char* kFramesKept = "4";
 Result<TopApplication> TopApplication::start(const std::vector<std::string>& options,
                                              const std::vector<std::string>& application,
                                              const std::string& capture, const std::string& log) {
-  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return Error{fmt::format("{}: {}", log, std::strerror(errno))};
+  const store::UniqueFd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return Error{fmt::format("{}: {}", log, std::strerror(errno))};
   const std::string program = own_executable().string();
   std::vector<std::string> words = {program, "run",       "-q",     "-o",
                                     capture, "--trigger", "--keep", kFramesKept};
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("--");
   words.insert(words.end(), application.begin(), application.end());
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, file, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, file, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const store::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, c_strings(words).data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(file);
+      spawn_program(&pid, words, environment_strings(current_environment()),
+                    {.streams = {nothing.get(), file.get(), file.get()}, .new_session = true});
   if (error != 0) return Error{fmt::format("{}: {}", program, std::strerror(error))};
   return TopApplication(pid);
 }

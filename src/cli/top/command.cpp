@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/child.h"
 #include "cli/command.h"
 #include "cli/control.h"
 #include "cli/options.h"
@@ -50,13 +51,9 @@ struct TopOptions {
 
 volatile sig_atomic_t asked_to_end = 0;
 
-// Handlers, not SIG_IGN: the application must not inherit anything.
 void end_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
-    struct sigaction action {};
-    action.sa_handler = [](int) { asked_to_end = 1; };
-    sigaction(signal, &action, nullptr);
-  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    set_disposition(signal, [](int) { asked_to_end = 1; });
 }
 
 class Top {
