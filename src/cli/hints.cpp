@@ -16,15 +16,6 @@
 namespace tally::cli {
 namespace {
 
-std::string find_program(const std::string& program, const std::string& search_path) {
-  if (program.find('/') != std::string::npos) return program;
-  for (const std::string& folder : split_list(search_path)) {
-    const std::string candidate = folder + "/" + program;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
-}
-
 bool runs_with_elevated_rights(const std::string& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return false;
@@ -43,7 +34,7 @@ bool has_other_architecture(const std::string& file) {
     return header;
   };
   const auto theirs = header_of(file), ours = header_of("/proc/self/exe");
-  const bool is_elf = std::string(theirs.data(), SELFMAG) == ELFMAG;
+  const bool is_elf = std::string_view(theirs.data(), SELFMAG) == ELFMAG;
   constexpr size_t kMachine = offsetof(Elf64_Ehdr, e_machine);
   return is_elf && (theirs[EI_CLASS] != ours[EI_CLASS] || theirs[kMachine] != ours[kMachine]);
 }
@@ -65,15 +56,52 @@ bool is_executable(const std::string& word, const std::string& search_path) {
          std::filesystem::is_regular_file(file, ignored);
 }
 
+// Whether no loader is named that could load the Vulkan loader and layers.
+bool is_statically_linked(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  Elf64_Ehdr header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  const bool is_program = header.e_type == ET_EXEC || header.e_type == ET_DYN;
+  if (!in || header.e_ident[EI_CLASS] != ELFCLASS64 || !is_program ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
+    return false;
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!in || segment.p_type == PT_INTERP) return false;
+  }
+  return header.e_phnum != 0;
+}
+
 // Whether the program refers to GLX functions. Programs that use libGL through other libraries are
-// not found.
+// not found. The name is searched in two parts, since this program contains what it searches.
 bool names_glx(const std::string& file) {
   constexpr std::streamsize kMaxBytes = 64 << 20;
-  constexpr std::string_view kFunction = "glXMakeC";  // glXMakeCurrent, glXMakeContextCurrent
+  constexpr std::string_view kPrefix = "glX";
+  std::error_code error;
   std::ifstream in(file, std::ios::binary);
-  std::string bytes(std::min<uintmax_t>(std::filesystem::file_size(file), kMaxBytes), '\0');
+  std::string bytes(std::min<uintmax_t>(std::filesystem::file_size(file, error), kMaxBytes), '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return bytes.find(kFunction) != bytes.npos;
+  for (const std::string_view function : {"MakeCurrent", "MakeContextCurrent"}) {
+    for (size_t at = 0; (at = bytes.find(function, at)) != bytes.npos; ++at) {
+      if (at >= kPrefix.size() && bytes.compare(at - kPrefix.size(), kPrefix.size(), kPrefix) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+bool is_tally(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::equivalent(file, "/proc/self/exe", error);
+}
+
+// Also a Windows program, which binfmt_misc starts with Wine.
+bool runs_wine(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  return name == "wine" || name == "wine64" || name.starts_with("wine-") ||
+         beginning_of(file).starts_with("MZ");
 }
 
 }  // namespace
@@ -89,10 +117,32 @@ std::string program_of(const std::vector<std::string>& command_line,
   return command_line[program];
 }
 
+std::string find_program(const std::string& program, const std::string& search_path) {
+  if (program.find('/') != std::string::npos) return program;
+  for (const std::string& folder : split_list(search_path)) {
+    const std::string candidate = folder + "/" + program;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+std::string beginning_of(const std::string& file) {
+  constexpr std::streamsize kMaxBytes = 64 << 10;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return {};
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes(kMaxBytes, '\0');
+  in.read(bytes.data(), kMaxBytes);
+  bytes.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return bytes;
+}
+
 std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
-                                                   const std::string& search_path) {
-  const std::string file = find_program(program, search_path);
+                                                   const Environment& environment) {
+  const std::string file = find_program(program, value_of(environment, "PATH"));
   if (file.empty()) return std::nullopt;
+  if (is_tally(file))
+    return file + " is Tally itself: a tally run inside this one captures its application alone";
   if (runs_with_elevated_rights(file)) {
     return file +
            " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then "
@@ -100,6 +150,16 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   }
   if (has_other_architecture(file))
     return file + " is a program for another processor or word size than Tally's layers";
+  if (is_statically_linked(file)) {
+    return file +
+           " is statically linked: it loads no libraries, so it cannot be captured; link it "
+           "dynamically";
+  }
+  if (runs_wine(file) &&
+      value_of(environment, "WINE_D3D_CONFIG").find("renderer=vulkan") == std::string::npos) {
+    return "Wine draws Direct3D 1 to 11 with OpenGL unless WINE_D3D_CONFIG says otherwise; with "
+           "Vulkan it is captured: WINE_D3D_CONFIG=renderer=vulkan tally run ...";
+  }
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/environment.h"
+
 namespace tally::cli {
 
 // The program that a launcher such as env or xvfb-run starts, if it can be found in `search_path`
@@ -13,9 +15,14 @@ namespace tally::cli {
 std::string program_of(const std::vector<std::string>& command_line,
                        const std::string& search_path);
 
-// A sentence, or nullopt if the file looks right. `program` is searched in `search_path` (a list
-// like PATH).
+// The file of a program that is searched in `search_path`; empty if there is none.
+std::string find_program(const std::string& program, const std::string& search_path);
+
+// The beginning of a file: enough of a script to see what it runs.
+std::string beginning_of(const std::string& file);
+
+// A sentence, or nullopt if the program looks right in this environment, whose PATH finds it.
 std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
-                                                   const std::string& search_path);
+                                                   const Environment& environment);
 
 }  // namespace tally::cli

@@ -1,5 +1,6 @@
 // What `tally run` does besides the environment: the file's name, temporary folders, the program's
 // process, and hints on how to capture it.
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,14 +52,14 @@ TEST_F(OutputFile, existing_name_is_rejected_without_force) {
 
 TEST_F(Folder, program_with_elevated_rights_is_known_to_load_no_layers) {
   const auto program = write("program", "#!/bin/sh\n");
-  EXPECT_FALSE(why_no_layer_was_loaded(program.string(), "").has_value());
+  EXPECT_FALSE(why_no_layer_was_loaded(program.string(), {}).has_value());
   std::string elf(64, '\0');
   elf.replace(0, 4,
               "\x7F"
               "ELF");
   elf[4] = 1;  // 32 bits
   const auto foreign = write("foreign", elf);
-  EXPECT_THAT(why_no_layer_was_loaded(foreign.string(), "").value_or(""), HasSubstr("word size"));
+  EXPECT_THAT(why_no_layer_was_loaded(foreign.string(), {}).value_or(""), HasSubstr("word size"));
 }
 
 TEST(CapturedRun, keeps_both_streams_and_the_status) {
@@ -124,21 +125,74 @@ TEST_F(Folder, the_program_is_named_instead_of_its_launcher) {
 
 TEST_F(Folder, a_program_that_uses_glx_gets_a_hint_how_to_capture_it) {
   const fs::path script = write("script", "#!/bin/sh glXMakeCurrent\n");
-  EXPECT_THAT(why_no_layer_was_loaded(script.string(), "").value_or(""),
+  EXPECT_THAT(why_no_layer_was_loaded(script.string(), {}).value_or(""),
               HasSubstr("MESA_LOADER_DRIVER_OVERRIDE=zink"));
-  EXPECT_FALSE(why_no_layer_was_loaded(write("other", "#!/bin/sh\n").string(), ""));
+  EXPECT_FALSE(why_no_layer_was_loaded(write("other", "#!/bin/sh\n").string(), {}));
+}
+
+TEST_F(Folder, a_program_that_cannot_load_libraries_gets_the_reason) {
+  Elf64_Ehdr header{};
+  std::ifstream("/proc/self/exe", std::ios::binary)
+      .read(reinterpret_cast<char*>(&header), sizeof header);
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  const auto program = [&](const std::string& name) {
+    return write(name, std::string(reinterpret_cast<const char*>(&header), sizeof header) +
+                           std::string(reinterpret_cast<const char*>(&segment), sizeof segment));
+  };
+  segment.p_type = PT_LOAD;
+  EXPECT_THAT(why_no_layer_was_loaded(program("static").string(), {}).value_or(""),
+              HasSubstr("statically linked"));
+  segment.p_type = PT_INTERP;
+  EXPECT_FALSE(why_no_layer_was_loaded(program("dynamic").string(), {}));
+}
+
+TEST_F(Folder, wine_gets_a_hint_until_it_uses_vulkan) {
+  const std::string wine = write("wine", "#!/bin/sh\n").string();
+  EXPECT_THAT(why_no_layer_was_loaded(wine, {}).value_or(""),
+              HasSubstr("WINE_D3D_CONFIG=renderer=vulkan tally run"));
+  EXPECT_FALSE(why_no_layer_was_loaded(wine, {{"WINE_D3D_CONFIG", "csmt=0,renderer=vulkan"}}));
+  EXPECT_THAT(why_no_layer_was_loaded(write("game.exe", "MZ\x90").string(), {}).value_or(""),
+              HasSubstr("WINE_D3D_CONFIG=renderer=vulkan tally run"));
+}
+
+TEST_F(Folder, tally_inside_of_tally_is_named) {
+  const fs::path self = fs::read_symlink("/proc/self/exe");
+  EXPECT_THAT(why_no_layer_was_loaded(self.string(), {}).value_or(""), HasSubstr("Tally itself"));
+}
+
+TEST_F(Folder, a_script_that_runs_a_container_gets_the_containers_advice) {
+  const NeededFolders folders{"/opt/tally", "/tmp"};
+  const auto advice = [&](const std::string& text) {
+    fs::remove(path_ / "script");
+    const fs::path script = write("script", text);
+    fs::permissions(script, fs::perms::owner_all);
+    return container_advice({"script", "game"}, path_.string(), folders).value_or("");
+  };
+  EXPECT_EQ(advice("#!/bin/sh\n# exec bwrap\necho bwrap\n"), "");
+  EXPECT_EQ(advice("exec bwrap\n"), "") << "not a script";
+  const std::string text =
+      advice("#!/bin/sh\nif true; then exec /usr/bin/bwrap --dev /dev \"$@\"; fi\n");
+  EXPECT_THAT(text, HasSubstr("script runs the application in a container with bwrap"));
+  EXPECT_THAT(text, HasSubstr("--bind /tmp /tmp --ro-bind /opt/tally /opt/tally"));
+  fs::permissions(write("inner", "#!/bin/bash\nFOO=1 nice bwrap game\n"), fs::perms::owner_all);
+  EXPECT_THAT(advice("#!/bin/sh\nexec inner \"$@\"\n"),
+              HasSubstr("inner runs the application in a container with bwrap"));
+  EXPECT_EQ(advice("#!/bin/sh\nexec script\n"), "") << "it runs itself";
 }
 
 TEST(Containers, the_advice_names_what_the_launcher_has_to_share) {
   const NeededFolders folders{"/opt/tally", "/tmp"};
-  EXPECT_FALSE(container_advice({"env", "A=b", "game"}, folders));
-  const auto bwrap = container_advice({"nice", "/usr/bin/bwrap", "--dev", "/dev", "game"}, folders);
+  EXPECT_FALSE(container_advice({"env", "A=b", "game"}, "", folders));
+  const auto bwrap =
+      container_advice({"nice", "/usr/bin/bwrap", "--dev", "/dev", "game"}, "", folders);
   ASSERT_TRUE(bwrap);
   EXPECT_THAT(*bwrap, HasSubstr("--bind /tmp /tmp --ro-bind /opt/tally /opt/tally"));
   EXPECT_THAT(
-      *container_advice({"podman", "run", "image"}, folders),
+      *container_advice({"podman", "run", "image"}, "", folders),
       HasSubstr("--volume /tmp:/tmp --volume /opt/tally:/opt/tally:ro --env VK_INSTANCE_LAYERS"));
-  EXPECT_THAT(*container_advice({"flatpak", "run", "org.Game"}, {"/usr", "/tmp"}),
+  EXPECT_THAT(*container_advice({"flatpak", "run", "org.Game"}, "", {"/usr", "/tmp"}),
               ::testing::AllOf(HasSubstr("--env= for VK_ADD_LAYER_PATH"),
                                HasSubstr("use Tally's tarball")));
 }

@@ -14,7 +14,6 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/source/missing_texts.h"
-#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
@@ -28,11 +27,10 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/run_end.h"
 #include "cli/run_options.h"
 #include "cli/temporary_folder.h"
-#include "report/header.h"
 #include "report/html/page.h"
-#include "report/values.h"
 #include "store/collector.h"
 #include "store/source_texts.h"
 #include "store/writer.h"
@@ -40,35 +38,9 @@
 namespace tally::cli {
 namespace {
 
-constexpr size_t kMaxReasons = 5;
 // The time limit for data in transit. Processes that outlive the application were already waited
 // for.
 constexpr std::chrono::seconds kGrace{5};
-
-// The command as a user would type it.
-std::string report_command(const std::string& file) {
-  return fmt::format("tally report {}",
-                     file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
-                         ? file
-                         : fmt::format("'{}'", file));
-}
-
-void print_exit_signal(const ChildEnd& end) {
-  if (!end.by_signal) return;
-  say(fmt::format("the application was terminated by {}{}; exit status {}", signal_name(end.number),
-                  end.core_dumped ? " (core dumped)" : "", end.shell_status()));
-}
-
-void print_nothing_captured(const std::string& program, const std::string& egl_problem,
-                            const std::optional<std::string>& container) {
-  say(fmt::format("{} created no Vulkan device and no EGL context for GL, so nothing was captured",
-                  program));
-  if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
-    say(*reason);
-  if (!egl_problem.empty()) say("EGL programs are not profiled: " + egl_problem);
-  if (container) say(*container);
-  say(container ? "next: tally doctor, in place of the application" : "next: tally doctor");
-}
 
 Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
@@ -76,29 +48,6 @@ Result<analysis::Model> model_of(const std::string& file) {
   // SQLite then does not look for changes at each read.
   if (Status held = reader->hold(); !held) return held.error();
   return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
-}
-
-void print_missing(const analysis::Summary& summary) {
-  for (const std::string& line : report::missing_lines(summary)) say("missing: " + line);
-}
-
-void print_summary(const analysis::Model& model, const analysis::Summary& summary,
-                   const std::string& file) {
-  const std::string nothing = analysis::why_selection_is_empty(model);
-  if (!nothing.empty()) say(nothing);
-  std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
-  if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
-  if (nothing.empty()) say(fmt::format("{} on {}", report::amounts(summary), device));
-  if (const std::string shaders = report::shaders_line(summary); !shaders.empty()) say(shaders);
-  for (const std::string& line : report::uncounted_lines(summary, kMaxReasons))
-    say("  not counted: " + line);
-  for (const store::MessageRow& message : summary.messages) {
-    if (message.severity != store::Severity::Info) say("  " + message.text);
-  }
-  std::error_code ignored;
-  const auto size = std::filesystem::file_size(file, ignored);
-  say(fmt::format("capture: {} ({})", file, report::bytes_text(static_cast<double>(size))));
-  say("next: " + report_command(file));
 }
 
 // Whether the capture has a value of the metric that is not 0.
@@ -112,19 +61,22 @@ bool has_values(const analysis::Model& model, store::RowId metric) {
 }
 
 // What was asked for and is not in the capture, and why.
-void print_refusals(const analysis::Model& model, const RunOptions& options) {
+std::vector<std::string> refusals(const analysis::Model& model, const RunOptions& options) {
   constexpr const char* kNative =
       "the driver implements VK_ARM_shader_instrumentation itself and does not count them";
-  if (model.metrics.empty()) return;  // nothing was counted at all
+  std::vector<std::string> lines;
+  if (model.metrics.empty()) return lines;  // nothing was counted at all
   if (options.branches && model.branch_metrics.empty())
-    say(fmt::format("no branches: {}", kNative));
-  if (!options.divergence) return;
+    lines.push_back(fmt::format("no branches: {}", kNative));
+  if (!options.divergence) return lines;
   if (model.subgroup_lanes == analysis::kNone) {
-    say(fmt::format("no SIMD efficiency: {}", kNative));
+    lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));
   } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
-    say("no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
+    lines.emplace_back(
+        "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
         "(tally doctor)");
   }
+  return lines;
 }
 
 // The application may have left other processes running that are being captured. Data that was sent
@@ -273,43 +225,57 @@ class Run {
   int give_up(const Error& error, int status) {
     control_.reset();
     (void)collector_->finish(std::nullopt, std::chrono::seconds(0));
-    ::unlink(file_.c_str());
+    remove_capture();
     fail(error);
     return status;
   }
 
   // Finishes the capture. Returns whether it holds everything that was to be captured.
-  bool finish(const ChildEnd& end) {
+  bool finish(const ChildEnd& application) {
     control_.reset();
-    const Status written = collector_->finish(end.shell_status(), kGrace);
+    RunEnd end{.program = program_, .file = file_, .application = application};
+    end.written = collector_->finish(application.shell_status(), kGrace);
     if (released_) {  // whoever watched has gone
       ::unlink(file_.c_str());
       return false;
     }
-    const bool anything = collector_->progress().processes != 0;
-    if (!options_.quiet) print_exit_signal(end);
-    if (!written) say("the capture is incomplete: " + written.error().message);
-    if (anything && source_folder_) add_sources();
-    if (!anything) {
-      ::unlink(file_.c_str());
-      if (!options_.quiet) {
-        print_nothing_captured(
-            program_, egl_.problem,
-            container_advice(options_.application, {own_executable().parent_path().parent_path(),
-                                                    folder_->path().parent_path()}));
-      }
-      return false;
-    }
+    end.connected = collector_->progress().processes != 0;
+    if (end.connected && source_folder_) add_sources();
+    if (end.connected) read_capture(end);
+    if (!end.connected || (!end.has_capture() && !end.written)) remove_capture();
+    if (!end.connected) add_hints(end);
+    for (const std::string& line : messages(end, options_.quiet)) say(line);
+    return end.complete();
+  }
+
+  void read_capture(RunEnd& end) const {
     const auto model = model_of(file_);
     if (!model) {
-      say(model.error().message);
-      return false;
+      end.summary = model.error();
+      return;
     }
-    const analysis::Summary summary = analysis::summarize(*model);
-    if (!options_.quiet) print_summary(*model, summary, file_);
-    if (!options_.quiet) print_refusals(*model, options_);
-    print_missing(summary);
-    return written.ok() && summary.complete();
+    end.summary = analysis::summarize(*model);
+    end.refusals = refusals(*model, options_);
+    std::error_code ignored;
+    end.file_bytes = std::filesystem::file_size(file_, ignored);
+  }
+
+  void remove_capture() const {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((file_ + suffix).c_str());
+  }
+
+  void add_hints(RunEnd& end) const {
+    const Environment environment = current_environment();
+    const auto container = container_advice(
+        options_.application, value_of(environment, "PATH"),
+        {own_executable().parent_path().parent_path(), folder_->path().parent_path()});
+    if (auto reason = why_no_layer_was_loaded(program_, environment))
+      end.hints.push_back(std::move(*reason));
+    if (!egl_.problem.empty())
+      end.hints.push_back("EGL programs are not profiled: " + egl_.problem);
+    if (container) end.hints.push_back(*container);
+    end.hints.emplace_back(container ? "next: tally doctor, in place of the application"
+                                     : "next: tally doctor");
   }
 
   // Stores the texts of source files that the shaders only name.

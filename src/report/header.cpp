@@ -70,6 +70,33 @@ std::string warm_text(const Summary& s) {
   return text + ": no pipeline is used for the first time in them";
 }
 
+// Equal texts once, in the order of the first: "text (3 devices)".
+std::vector<std::string> merged_devices(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, uint64_t>> merged;
+  for (const std::string& text : texts) {
+    const auto found = std::ranges::find(merged, text, &std::pair<std::string, uint64_t>::first);
+    if (found == merged.end())
+      merged.emplace_back(text, 1);
+    else
+      ++found->second;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [text, count] : merged)
+    lines.push_back(count == 1 ? text : fmt::format("{} ({})", text, counted(count, "device")));
+  return lines;
+}
+
+std::vector<std::string> device_lines(const Summary& s) {
+  std::vector<std::string> texts;
+  for (const analysis::DeviceSummary& device : s.devices) {
+    texts.push_back(device.api_version.empty()
+                        ? fmt::format("{}; {}", device.name, device.driver)
+                        : fmt::format("{}; {}; {} {}", device.name, device.driver, device.api,
+                                      device.api_version));
+  }
+  return merged_devices(texts);
+}
+
 class Lines {
  public:
   explicit Lines(size_t width) : width_(width) {}
@@ -95,11 +122,26 @@ std::string amounts(const Summary& s) {
                      counted(s.draws, "draw"), counted(s.dispatches, "dispatch"));
 }
 
+std::string device_names(const Summary& s) {
+  if (s.devices.empty()) return "no device";
+  std::vector<std::string> texts;
+  for (const analysis::DeviceSummary& device : s.devices) texts.push_back(device.name);
+  const std::vector<std::string> names = merged_devices(texts);
+  if (names.size() == 1) return names.front();
+  return fmt::format("{} and {} more", names.front(), names.size() - 1);
+}
+
 std::string shaders_line(const Summary& s) {
   if (!s.has_commands) return {};
   std::string text = counted(s.shaders_counted, "shader") + " counted";
   if (!s.uncounted.empty()) text += fmt::format(", {} not", with_separators(s.uncounted.size()));
   return text;
+}
+
+std::string names_hint(const Summary& s) {
+  if (s.has_names) return {};
+  return "none; llama.cpp gives names with GGML_VK_DEBUG_MARKERS=1, Godot with "
+         "--generate-spirv-debug-info";
 }
 
 std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
@@ -117,15 +159,17 @@ std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
   if (!s.finished)
     lines.push_back("the capture was not finished: it holds only what was written before");
+  std::vector<std::string> not_captured;
   for (const analysis::DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())
-      lines.push_back(fmt::format("{} was not captured: {}", device.name, device.not_captured));
+      not_captured.push_back(
+          fmt::format("{} was not captured: {}", device.name, device.not_captured));
   }
+  for (std::string& line : merged_devices(not_captured)) lines.push_back(std::move(line));
   if (s.commands_missing != 0) {
-    lines.push_back(
-        counted(s.commands_missing, "command") +
-        ": the process ended, or the device was lost, before the counts were read, or a "
-        "warning says why");
+    lines.push_back(counted(s.commands_missing, "command") +
+                    " whose counts were never read (the process ended, or the device was lost; see "
+                    "the warnings)");
   }
   if (s.processes_cut_off != 0) {
     lines.push_back(counted(s.processes_cut_off, "process") +
@@ -139,15 +183,11 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("application", joined(s.command_line));
   lines.add("captured", captured_text(s));
   lines.add("only", limits_text(s));
-  for (const analysis::DeviceSummary& device : s.devices) {
-    lines.add("device", device.api_version.empty()
-                            ? fmt::format("{}; {}", device.name, device.driver)
-                            : fmt::format("{}; {}; {} {}", device.name, device.driver, device.api,
-                                          device.api_version));
-  }
+  for (const std::string& device : device_lines(s)) lines.add("device", device);
   lines.add("holds", amounts(s));
   lines.add("warm", warm_text(s));
   lines.add("shaders", shaders_line(s));
+  lines.add("names", names_hint(s));
   for (const std::string& line : uncounted_lines(s, kMaxReasons)) lines.add("not counted", line);
   for (const std::string& line : missing_lines(s)) lines.add("missing", line);
   size_t shown = 0;

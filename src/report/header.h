@@ -15,8 +15,14 @@ std::string capture_header(const analysis::Summary& summary, size_t width);
 // "100 frames, 100 passes, 100 draws, 0 dispatches"
 std::string amounts(const analysis::Summary& summary);
 
+// "llvmpipe", "llvmpipe (40 devices)", "llvmpipe and 2 more"
+std::string device_names(const analysis::Summary& summary);
+
 // "2 shaders counted, 1 not"
 std::string shaders_line(const analysis::Summary& summary);
+
+// What switches names on, where nothing has one; else empty.
+std::string names_hint(const analysis::Summary& summary);
 
 // Why shaders were not counted, one line each: at most `max_lines`, and a line with the number of
 // further reasons.

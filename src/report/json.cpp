@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/header.h"
 #include "report/values.h"
 
 namespace tally::report {
@@ -152,6 +153,7 @@ Json capture_json(const Summary& s) {
           {"not_counted", uncounted_json(s)},
           {"commands_missing", s.commands_missing},
           {"processes_cut_off", s.processes_cut_off},
+          {"missing", missing_lines(s)},
           {"messages", messages_json(s)}};
 }
 

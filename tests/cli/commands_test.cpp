@@ -1,4 +1,5 @@
 // What report, list and doctor say, and how they end, for all kinds of wrong input.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -146,7 +147,7 @@ TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
     expect_nothing({"report", "a.tally", "--by", by, "--shader", "nothing"},
                    "a.tally: no shader of the capture matches 'nothing'");
     expect_nothing({"report", "a.tally", "--by", by, "--frame", "7"},
-                   "a.tally: the capture has nothing in frame 7; its frames are frame 0");
+                   "a.tally: the capture has nothing in frame 7; it has frame 0");
   }
   expect_nothing({"report", "a.tally", "--annotate", "nothing"},
                  "no shader of the capture matches 'nothing'");
@@ -226,9 +227,32 @@ TEST_F(Commands, names_cannot_send_control_characters_to_the_terminal) {
 
 TEST_F(Commands, output_that_cannot_be_written_is_an_error) {
   store::write_test_capture(folder_.file("a.tally"));
-  const auto run = run_script(folder_.path(), "\"$TALLY\" report a.tally > /dev/full");
-  EXPECT_EQ(run.end.shell_status(), 2);
-  EXPECT_THAT(run.standard_error, HasSubstr("No space left"));
+  ASSERT_EQ(tally({"snapshot", "a.tally", "-o", "a.counts"}).end.shell_status(), 0);
+  for (const char* command :
+       {"--help", "--version", "run --help", "report a.tally", "report --format json a.tally",
+        "report --by draw a.tally", "diff a.tally a.tally", "export --format csv a.tally",
+        "export --format jsonl -o - a.tally", "snapshot a.tally", "list", "doctor"}) {
+    const auto closed = run_script(folder_.path(), fmt::format("\"$TALLY\" {} >&-", command));
+    EXPECT_EQ(closed.end.shell_status(), 2) << command << closed.standard_error;
+    EXPECT_THAT(closed.standard_error, HasSubstr("Bad file descriptor")) << command;
+    const auto full = run_script(folder_.path(), fmt::format("\"$TALLY\" {} >/dev/full", command));
+    EXPECT_EQ(full.end.shell_status(), 2) << command << full.standard_error;
+    EXPECT_THAT(full.standard_error, HasSubstr("No space left")) << command;
+    const auto neither = run_script(folder_.path(), fmt::format("\"$TALLY\" {} >&- 2>&-", command));
+    EXPECT_EQ(neither.end.shell_status(), 2) << command;
+  }
+}
+
+TEST_F(Commands, a_file_beyond_the_limit_is_an_error_and_is_not_left) {
+  store::write_test_capture(folder_.file("a.tally"));
+  for (const char* command : {"report --html page.html a.tally", "snapshot -o a.counts a.tally",
+                              "export --format csv -o a.csv a.tally"}) {
+    const auto run = run_script(folder_.path(), fmt::format("ulimit -f 0; \"$TALLY\" {}", command));
+    EXPECT_EQ(run.end.shell_status(), 2) << command << run.standard_error;
+    EXPECT_THAT(run.standard_error, HasSubstr("File too large")) << command;
+    const auto files = run_script(folder_.path(), "ls");
+    EXPECT_EQ(files.standard_output, "a.tally\n") << command;
+  }
 }
 
 TEST_F(Commands, list_shows_what_tally_adds) {

@@ -85,6 +85,65 @@ TEST_F(Run, blocked_signals_of_ours_are_not_blocked_in_the_application) {
   EXPECT_THAT(run.standard_output, HasSubstr("0000000000000000"));
 }
 
+// The application sees what a program that is started without `tally run` sees.
+TEST_F(Run, the_application_has_the_signals_and_streams_that_tally_was_given) {
+  const auto run = script(R"sh(
+    show='grep -E "^Sig(Ign|Blk)" /proc/self/status; for i in 0 1 2; do [ -e /proc/self/fd/$i ] || echo no $i; done'
+    sh=sh
+    both() { $sh -c "$show" > bare.txt 2>&$1; $TALLY run -q -- sh -c "$show" > run.txt 2>&$1; diff bare.txt run.txt || echo "differs: $2"; }
+    both 1 plain
+    both - 'closed standard error'
+    grep -q 'no 2' run.txt || echo 'standard error is open'
+    both 1 'closed standard input' <&-
+    # Shells set the disposition of SIGCHLD themselves.
+    ignore="env --ignore-signal=CHLD,XFSZ,PIPE,USR1" show="grep SigIgn /proc/self/status"
+    $ignore $show > bare.txt
+    $ignore "$TALLY" run -q -- $show > run.txt
+    diff bare.txt run.txt
+    grep -q '1011200$' run.txt || cat run.txt)sh");
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_EQ(run.standard_error, "");
+}
+
+TEST_F(Run, messages_that_nobody_can_read_change_no_status) {
+  for (const char* to : {"2>&-", "2>/dev/full"}) {
+    const auto run = script(std::string("\"$TALLY\" run -v -- sh -c 'echo out; exit 37' ") + to);
+    EXPECT_EQ(run.end.shell_status(), 37) << to;
+    EXPECT_EQ(run.standard_output, "out\n") << to;
+    EXPECT_EQ(script(std::string("\"$TALLY\" run -- ./no-such-program ") + to).end.shell_status(),
+              127)
+        << to;
+  }
+}
+
+TEST_F(Run, a_limit_for_files_ends_no_application_and_leaves_nothing) {
+  for (const char* blocks : {"0", "1", "97"}) {
+    const auto run = script(std::string("mkdir tmp; export TMPDIR=$PWD/tmp; ulimit -f ") + blocks +
+                            "; \"$TALLY\" run --force -o l.tally -- sh -c 'echo app; exit 5'");
+    EXPECT_EQ(run.end.shell_status(), 5) << blocks;
+    EXPECT_EQ(run.standard_output, "app\n") << blocks;
+    EXPECT_THAT(run.standard_error, HasSubstr("cannot be written")) << blocks;
+    EXPECT_FALSE(exists("l.tally")) << blocks;
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.file("tmp"))) << blocks;
+  }
+}
+
+TEST_F(Run, a_relative_folder_for_temporary_files_is_found_from_everywhere) {
+  const auto run = script(
+      "mkdir tmp; export TMPDIR=tmp; \"$TALLY\" run -q -- sh -c "
+      "'cd / && [ -S \"$TALLY_CAPTURE_SOCKET\" ] && echo there'");
+  EXPECT_EQ(run.standard_output, "there\n");
+  const auto missing = script("TMPDIR=nowhere \"$TALLY\" run -- true");
+  EXPECT_EQ(missing.end.shell_status(), 2);
+  EXPECT_THAT(missing.standard_error, HasSubstr("nowhere (TMPDIR): No such file or directory"));
+}
+
+TEST_F(Run, a_run_inside_of_a_run_is_named) {
+  const auto run = script("\"$TALLY\" run -- \"$TALLY\" run -- true");
+  EXPECT_THAT(run.standard_error, HasSubstr("is Tally itself"));
+  EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("GLX")));
+}
+
 TEST_F(Run, stops_and_continues_with_the_application) {
   const auto run = script(R"(
     mkfifo ready

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string_view>
 
 namespace tally::analysis {
 namespace {
@@ -13,43 +13,58 @@ std::string range_text(const FrameRange& range) {
   return fmt::format("frames {}-{}", range.first, range.last);
 }
 
-FrameRange frames_of(const Model& model) {
-  FrameRange range{model.frames.front().number, model.frames.front().number};
-  for (const store::FrameRow& frame : model.frames) {
-    range.first = std::min(range.first, frame.number);
-    range.last = std::max(range.last, frame.number);
-  }
+constexpr std::string_view kOnRequest = "on request", kLast = "the last ";
+
+// "3-9, the last 5" -> "3-9"
+std::string_view frames_asked_for(std::string_view range) {
+  range = range.substr(0, range.find(kLast));
+  while (range.ends_with(' ') || range.ends_with(',')) range.remove_suffix(1);
   return range;
 }
 
-std::string why_capture_is_empty(const Model& model) {
-  for (const store::DeviceRow& device : model.devices) {
+std::string why_capture_is_empty(const Summary& s) {
+  for (const DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())
       return fmt::format("nothing was captured on {}: {}", device.name, device.not_captured);
   }
-  if (!model.capture.frame_range.empty()) {
+  if (s.commands_missing != 0) {
+    return fmt::format(
+        "nothing was captured: the counts of {} that the application submitted were never read",
+        s.commands_missing == 1 ? "the command"
+                                : fmt::format("all {} commands", s.commands_missing));
+  }
+  if (s.processes_cut_off != 0)
+    return "nothing was captured: the application stopped sending before its first command";
+  if (!s.finished) return "the capture was not finished, and nothing had been written before";
+  const std::string_view frames = frames_asked_for(s.frame_range);
+  if (frames.starts_with(kOnRequest)) {
+    return "nothing was captured: no frame was asked for (tally trigger), or nothing was done in "
+           "those that were";
+  }
+  if (!frames.empty()) {
     return fmt::format(
         "nothing was captured: the application did not reach the frames {} of tally run --frames, "
         "or did nothing in them",
-        model.capture.frame_range);
+        frames);
   }
-  if (model.devices.empty())
+  if (s.devices.empty())
     return "nothing was captured: the application created no Vulkan device and no EGL context";
   return "nothing was captured: the application submitted no draw and no dispatch";
 }
 
 }  // namespace
 
+std::string why_empty(const Summary& summary) {
+  if (!summary.empty()) return {};
+  if (!summary.selected_frames || !summary.frames_of_capture) return why_capture_is_empty(summary);
+  const FrameRange& all = *summary.frames_of_capture;
+  return fmt::format("the capture has nothing in {}; it has {}",
+                     range_text(*summary.selected_frames), range_text(all));
+}
+
 std::string why_selection_is_empty(const Model& model) {
-  const bool has_gl_frames =
-      !model.frame_counters.empty() &&
-      std::any_of(model.frames.begin(), model.frames.end(), [&](const store::FrameRow& frame) {
-        return !model.selection.frames || model.selection.frames->contains(frame.number);
-      });
-  if (!model.commands.empty() || !model.passes.empty() || has_gl_frames) return {};
-  if (!model.selection.frames || model.frames.empty()) return why_capture_is_empty(model);
-  return fmt::format("the capture has nothing in {}; its frames are {}",
-                     range_text(*model.selection.frames), range_text(frames_of(model)));
+  if (!model.commands.empty() || !model.passes.empty()) return {};
+  return why_empty(summarize(model));
 }
 
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {

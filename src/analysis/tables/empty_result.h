@@ -5,10 +5,12 @@
 #include <string>
 
 #include "analysis/tables/analyzer.h"
+#include "analysis/tables/summary.h"
 
 namespace tally::analysis {
 
 // Why the selected part of a capture has no draws, dispatches or GL frames; empty if it has some.
+std::string why_empty(const Summary& summary);
 std::string why_selection_is_empty(const Model& model);
 
 // Why no pass, or no pass with this number in its frame, has counts by region.

@@ -37,6 +37,7 @@ class Counter {
     summary_.pipelines = commands_of_pipeline.size();
     for (const auto& [pipeline, commands] : commands_of_pipeline)
       add_pipeline(model_.pipelines[pipeline], commands);
+    summary_.has_names = has_names_ || shaders_.empty();
     for (const auto& [shader, reason] : shaders_) {
       if (reason.empty()) ++summary_.shaders_counted;
     }
@@ -51,6 +52,9 @@ class Counter {
       const uint32_t shader = model_.shader_index.find(id);
       if (shader == kNone || !model_.shader_selected[shader]) continue;
       const store::ShaderRow& row = model_.shaders[shader];
+      const std::string hash = shader_hash(model_, shader);
+      has_names_ |= !pipeline.name.empty() || hash.empty() ||
+                    !model_.shader_names[shader].starts_with(short_hash(hash));
       const std::string reason =
           row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
       // A shader is counted if at least one of its pipelines is counted.
@@ -68,6 +72,7 @@ class Counter {
 
   const Model& model_;
   Summary& summary_;
+  bool has_names_ = false;
   std::map<uint32_t, std::string> shaders_;  // by shader: why it is not counted
   std::map<std::pair<std::string, std::string>, uint64_t> uncounted_;
 };
@@ -81,6 +86,24 @@ int64_t pid_of(const Model& model, const store::DeviceRow& device) {
   return 0;
 }
 
+void include(std::optional<FrameRange>& range, int64_t frame) {
+  if (!range) range = {frame, frame};
+  range->first = std::min(range->first, frame);
+  range->last = std::max(range->last, frame);
+}
+
+// Reads the file: of the frames that are not selected the model has no commands.
+std::optional<FrameRange> frames_of_capture(const Model& model) {
+  auto rows = model.reader.query(
+      "SELECT number FROM frame WHERE id IN (SELECT frame FROM frame_values) OR id IN (SELECT "
+      "submission.frame FROM execution JOIN submission ON submission.id = execution.submission "
+      "WHERE execution.id IN (SELECT execution FROM command_batch) OR execution.id IN (SELECT "
+      "execution FROM pass))");
+  std::optional<FrameRange> range;
+  while (rows && rows->step()) include(range, rows->integer(0));
+  return range;
+}
+
 // If GL runs on Vulkan, both report the same frames; only those of GL count.
 void count_frames(const Model& model, Summary& summary) {
   const auto device_of = [&](uint32_t frame) -> const store::DeviceRow* {
@@ -92,7 +115,7 @@ void count_frames(const Model& model, Summary& summary) {
   for (const Command& command : model.commands) frames.insert(command.frame);
   for (const Pass& pass : model.passes) frames.insert(pass.frame);
   std::set<int64_t> processes_of_gl;
-  for (uint32_t f = 0; f < model.frames.size(); ++f) {
+  for (uint32_t f = 0; f < model.frames.size() && !model.frame_counters.empty(); ++f) {
     if (!is_gl(device_of(f)) || !model.frame_selected(f)) continue;
     frames.insert(f);
     processes_of_gl.insert(pid_of(model, *device_of(f)));
@@ -102,6 +125,9 @@ void count_frames(const Model& model, Summary& summary) {
     return device && !is_gl(device) && processes_of_gl.contains(pid_of(model, *device));
   });
   summary.frames = frames.size();
+  for (const uint32_t frame : frames)
+    include(summary.frames_of_capture, model.frames[frame].number);
+  if (model.selection.frames) summary.frames_of_capture = frames_of_capture(model);
 }
 
 // Commands that a process did not send belong to no frame; they count for every selection.
@@ -155,6 +181,7 @@ Summary summarize(const Model& model) {
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;
+  summary.selected_frames = model.selection.frames;
   summary.processes = model.processes.size();
   for (const store::DeviceRow& row : model.devices) summary.devices.push_back(device_summary(row));
   summary.has_commands =

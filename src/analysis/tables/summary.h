@@ -37,8 +37,11 @@ struct Summary {
   std::string shader_pattern;
   uint64_t processes = 0;
   std::vector<DeviceSummary> devices;
+  std::optional<FrameRange> selected_frames;  // nullopt: all
   // The following members cover the selected part of the capture.
-  uint64_t frames = 0;
+  uint64_t frames = 0;  // that hold a command, a pass or counters of GL
+  // The first and the last such frame of the whole capture; nullopt: there is none.
+  std::optional<FrameRange> frames_of_capture;
   bool has_commands = false;  // Vulkan was captured, not only GL profiled
   // The frames in which no pipeline is used for the first time, on any device.
   std::vector<FrameRange> warm_frames;
@@ -47,12 +50,15 @@ struct Summary {
   uint64_t dispatches = 0;
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
+  bool has_names = true;  // a shader that ran, or a pipeline of it, has a name; or none ran
   std::vector<Uncounted> uncounted;
   // Submitted within the frames to capture, but missing from the capture.
   uint64_t commands_missing = 0;
   uint64_t processes_cut_off = 0;  // processes with an unknown number of missing commands
   std::vector<store::MessageRow> messages;
 
+  // The selected part has nothing to show.
+  bool empty() const { return frames == 0; }
   // Whether the capture contains everything that was to be captured.
   bool complete() const { return finished && commands_missing == 0 && processes_cut_off == 0; }
 };
