@@ -34,6 +34,7 @@ struct ExportOptions {
   std::string metric;
   std::string frames;
   std::string shader;
+  bool verbatim = false;
 };
 
 constexpr const char* kCreator = "tally " TALLY_VERSION;
@@ -56,11 +57,19 @@ Result<analysis::Table> table_of(const Input& input) {
   return std::move(tables->front());
 }
 
-Status write_table(const Input& input,
-                   void (*write)(const analysis::Table&, const report::Output&)) {
+Status export_csv(const Input& input) {
   const auto table = table_of(input);
   if (!table) return table.error();
-  write(*table, input.out);
+  using report::CsvTexts;
+  report::write_csv(*table, input.options.verbatim ? CsvTexts::Verbatim : CsvTexts::Escaped,
+                    input.out);
+  return {};
+}
+
+Status export_json_lines(const Input& input) {
+  const auto table = table_of(input);
+  if (!table) return table.error();
+  report::write_json_lines(*table, input.out);
   return {};
 }
 
@@ -76,10 +85,6 @@ Status write_calls(const Input& input,
   return tree ? write(*tree) : Status(tree.error());
 }
 
-Status export_csv(const Input& input) { return write_table(input, report::write_csv); }
-Status export_json_lines(const Input& input) {
-  return write_table(input, report::write_json_lines);
-}
 Status export_callgrind(const Input& input) {
   return write_calls(input, [&](const report::CallTree& tree) {
     report::write_callgrind(tree, kCreator, input.out);
@@ -187,6 +192,8 @@ void reject_unused_options(const ExportOptions& options) {
   const Format& format = format_of(options);
   if (!options.by.empty() && format.needs != Needs::Table)
     throw CLI::ParseError("--by needs --format csv or jsonl", kFailed);
+  if (options.verbatim && options.format != "csv")
+    throw CLI::ParseError("--verbatim needs --format csv", kFailed);
   if (!options.metric.empty() && format.needs != Needs::Metric)
     throw CLI::ParseError("--metric needs --format speedscope or collapsed", kFailed);
 }
@@ -195,7 +202,8 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
   CLI::Option* to =
       command.add_option("--to", options.folder, "Add the captures to a data set of many")
           ->type_name("FOLDER");
-  for (const char* other : {"--output", "--force", "--by", "--metric", "--frame", "--shader"})
+  for (const char* other :
+       {"--output", "--force", "--by", "--metric", "--frame", "--shader", "--verbatim"})
     to->excludes(command.get_option(other));
   to->excludes(format);
   command
@@ -242,6 +250,8 @@ void add_export(CLI::App& app, Action& chosen) {
       ->type_name("A-B");
   command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
       ->type_name("PATTERN");
+  command->add_flag("--verbatim", options->verbatim,
+                    "In csv, put no apostrophe before texts that a spreadsheet takes for formulas");
   add_to_options(*command, options->to, format);
   command->footer(
       "Examples: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally\n"

@@ -53,6 +53,10 @@ class ExportTest(unittest.TestCase):
         return json.loads(text)["tables"][0]["rows"]
 
 
+def escaped(text):
+    return "'" + text if text[:1] in tuple("=+-@\t\r\n") else text
+
+
 class Tables(ExportTest):
     def test_json_lines_equal_the_report(self):
         for capture in ("sample.tally", "calls.tally"):
@@ -78,7 +82,24 @@ class Tables(ExportTest):
                             if isinstance(value, int):
                                 self.assertEqual(int(row[name]), value)
                         else:
-                            self.assertEqual(row[name], value or "")
+                            self.assertEqual(row[name], escaped(value or ""))
+
+    def test_csv_has_no_text_that_a_spreadsheet_takes_for_a_formula(self):
+        texts = ["=1+2", "+1", "-1", "@x", "\tx", "\rx", "1-1", "'=1", ""]
+        for text in texts:
+            capture = self.path("formula.tally")
+            shutil.copy(self.path("sample.tally"), capture)
+            database = sqlite3.connect(capture)
+            database.execute("UPDATE pipeline SET name = ?", (text,))
+            database.commit()
+            database.close()
+            for options, expected in (((), escaped(text)), (("--verbatim",), text)):
+                found = self.export("formula.tally", "csv", *options).decode()
+                rows = list(csv.DictReader(io.StringIO(found, newline="")))
+                names = {row["pipeline"].split(" (")[0] for row in rows if row["pipeline"] != "(none)"}
+                if text:
+                    self.assertEqual(names, {expected})
+                self.assertTrue(all(float(row["instructions"] or 0) >= 0 for row in rows))
 
     def test_csv_as_sqlite3_imports_it_has_the_report_s_sums(self):
         file = self.path("draws.csv")

@@ -113,7 +113,7 @@ _tally() {
         --to) _tally_files ;;
         --commit) ;;
         --scene) ;;
-        *) _tally_options '-h --help --format -o --output --force --by --metric --frame --shader --to --commit --scene' || _tally_files ;;
+        *) _tally_options '-h --help --format -o --output --force --by --metric --frame --shader --verbatim --to --commit --scene' || _tally_files ;;
       esac
       ;;
     merge)

@@ -78,6 +78,7 @@ complete -c tally -n '__fish_seen_subcommand_from export' -l by -x -a 'draw pass
 complete -c tally -n '__fish_seen_subcommand_from export' -l metric -x -d 'Metric of speedscope and collapsed (default: instructions)'
 complete -c tally -n '__fish_seen_subcommand_from export' -l frame -x -d 'Only these frames: 7, 3-9, 3- or -9'
 complete -c tally -n '__fish_seen_subcommand_from export' -l shader -x -d 'Only these shaders, as in tally report'
+complete -c tally -n '__fish_seen_subcommand_from export' -l verbatim -d 'In csv, put no apostrophe before texts that a spreadsheet takes for formulas'
 complete -c tally -n '__fish_seen_subcommand_from export' -l to -r -F -d 'Add the captures to a data set of many'
 complete -c tally -n '__fish_seen_subcommand_from export' -l commit -x -d 'The data set'\''s commit (default: HEAD of the git checkout here, or CI'\''s)'
 complete -c tally -n '__fish_seen_subcommand_from export' -l scene -x -d 'The data set'\''s scene (default: the program'\''s name)'

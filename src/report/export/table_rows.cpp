@@ -19,9 +19,12 @@ std::string csv_text(const std::string& text) {
   return quoted + '"';
 }
 
-std::string csv_cell(const Cell& cell) {
+bool is_formula(const std::string& text) { return text.find_first_of("=+-@\t\r\n") == 0; }
+
+std::string csv_cell(const Cell& cell, CsvTexts texts) {
   if (const auto* count = std::get_if<uint64_t>(&cell)) return fmt::format_int(*count).str();
-  if (const auto* text = std::get_if<std::string>(&cell)) return csv_text(*text);
+  if (const auto* text = std::get_if<std::string>(&cell))
+    return csv_text(texts == CsvTexts::Escaped && is_formula(*text) ? "'" + *text : *text);
   if (const auto* ratio = std::get_if<double>(&cell)) return fmt::format("{}", *ratio);
   return {};
 }
@@ -39,7 +42,7 @@ std::string json_cell(const Cell& cell) {
 
 }  // namespace
 
-void write_csv(const analysis::Table& table, const Output& out) {
+void write_csv(const analysis::Table& table, CsvTexts texts, const Output& out) {
   std::string line;
   for (const analysis::Column& column : table.columns)
     line += (line.empty() ? "" : ",") + csv_text(column.id);
@@ -47,7 +50,7 @@ void write_csv(const analysis::Table& table, const Output& out) {
   for (size_t r = 0; r < table.rows.size(); ++r) {
     line.clear();
     for (size_t c = 0; c < table.columns.size(); ++c)
-      line += (c == 0 ? "" : ",") + csv_cell(table.rows.cell(r, c));
+      line += (c == 0 ? "" : ",") + csv_cell(table.rows.cell(r, c), texts);
     out(line + "\r\n");
   }
 }

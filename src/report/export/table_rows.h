@@ -7,8 +7,13 @@
 
 namespace tally::report {
 
+enum class CsvTexts {
+  Escaped,  // an apostrophe precedes a text that a spreadsheet would take for a formula
+  Verbatim,
+};
+
 // The first line holds the columns' ids. A value that is not known is empty; an empty text is "".
-void write_csv(const analysis::Table& table, const Output& out);
+void write_csv(const analysis::Table& table, CsvTexts texts, const Output& out);
 
 // One JSON object for each row, by the columns' ids.
 void write_json_lines(const analysis::Table& table, const Output& out);
