@@ -103,7 +103,7 @@ class Heatmap {
     const uint32_t columns = map.regions.columns();
     for (uint32_t i = 0; i < map.values.size(); ++i) {
       const auto area = analysis::region_area(map.regions, i % columns, i / columns);
-      density.push_back(map.values[i] / (double{1} * area.width * area.height));
+      density.push_back(area.per_pixel(map.values[i]));
     }
     return density;
   }

@@ -65,7 +65,7 @@ ColumnFormat::ColumnFormat(const analysis::Table& table, size_t column)
     const size_t i = step_of(max_value, step, names);
     divisor_ = std::pow(step, static_cast<double>(i));
     suffix_ = std::string(" ") + names[i];
-    decimals_ = i == 0 ? 0 : 3;
+    decimals_ = i != 0 ? 3 : fractional_ && max_value < 10 ? 2 : 0;
   };
   if (unit_ == Unit::Nanoseconds) scale(kTimeStep, kTimes);
   if (unit_ == Unit::Bytes) scale(kSizeStep, kSizes);

@@ -12,7 +12,7 @@ import { kHostile, synthetic } from './synthetic.mjs';
 
 const [, , kTally, kWriteCaptures, kFolder] = process.argv;
 const kReport = join(kFolder, 'sample.html');
-const kMiB = 1 << 20, kMaxScriptAndStyle = 200_000, kDraws = 100_000;
+const kMiB = 1 << 20, kMaxScriptAndStyle = 200 << 10, kDraws = 100_000;
 let browser;
 
 before(async () => {
@@ -40,7 +40,7 @@ async function check(name, options, body, how) {
 
 const number = (text) => Number(text.replace(/[^\d.-]/g, ''));
 
-test('script and style are below 200 KB', () => {
+test('script and style are below 200 KiB', () => {
   const text = readFileSync(kReport, 'utf8')
     .replace(/(<script type="application\/x-tally" id="data">)[^<]*/, '$1')
     .replace(/<!--[^]*?-->/, '');
@@ -121,6 +121,27 @@ test('nothing of a hostile capture becomes markup or script', async () => {
     await page.locator('.results a').first().waitFor();
     assert.ok((await page.locator('.results').innerText()).includes(kHostile[0]));
     assert.equal(await page.evaluate(() => window.hacked), undefined);
+  });
+});
+
+test('what ran uncounted has no value, and there is no share', async () => {
+  await check('uncounted', { draws: 8, frames: 1, uncounted: [2] }, async (report, page) => {
+    const rows = await report.table('draw');
+    assert.equal(rows.filter((row) => row.instructions === '').length, 1);
+    assert.ok(!('share' in rows[0]));
+    await page.getByText('no share: 1 of 8 rows ran uncounted').waitFor();
+  });
+  await check('counted', { draws: 8, frames: 1 }, async (report) => assert.ok('share' in (await report.table('draw'))[0]));
+});
+
+test('regions are compared per pixel, with the sums beside it', async () => {
+  await check('regions', { regions: true }, async (report, page) => {
+    await report.go({ view: 'picture' });
+    assert.ok((await page.locator('.legend').innerText()).includes('1.25 per pixel'));
+    await page.locator('canvas.picture-canvas').focus();
+    await page.keyboard.press('ArrowRight');
+    const text = await page.locator('.detail[role=status]').innerText();
+    assert.ok(text.includes('1.25 per pixel') && text.includes('sum 160'), text);
   });
 });
 

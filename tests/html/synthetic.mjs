@@ -16,7 +16,7 @@ function random(seed) {
   };
 }
 
-const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [] };
+const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false };
 
 function capture(c, options, side) {
   const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed);
@@ -55,7 +55,7 @@ function capture(c, options, side) {
       shaders: c.table(rows(shaders, (s) => ({ name$: name('shader', s), stage$: s % 2 ? 'fragment' : 'vertex', entry_point$: 'main', hash$: `hash${s}`, constants$: '', pipeline$: '', not_counted$: '', source: 0, invocation_block: s * blocks, ...match(s) }))),
       pipeline_shaders: c.table(rows(shaders, (s) => ({ pipeline: s >> 1, shader: s }))),
       commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: 0,
-        pipeline: (d % sets) % pipelines, label: d % 3, values: d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
+        pipeline: (d % sets) % pipelines, label: d % 3, values: options.uncounted.includes(d) ? null : d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
         ...match(similarOf(d % passes, d % 50, (d % sets) % pipelines, d % 3)) })).filter((_, d) => side || !options.dropped.includes(d))),
       value_sets: c.table(valueSets),
       counts: c.table(counts),
@@ -66,10 +66,14 @@ function capture(c, options, side) {
       files: c.table(rows(shaders, (s) => ({ name$: name('file', s), text$: text, kind: 0 }))),
       assembly: c.table(rows(shaders, (s) => ({ shader: s, text$: text }))),
       assembly_lines: c.table(rows(shaders * blocks, (b) => ({ shader: Math.floor(b / blocks), row: b % blocks, block: b, line: b }))),
-      branches: c.table([], []), branch_counts: c.table([], []), pictures: c.table([], []), region_passes: c.table([], []), regions: c.table([], []), egl_frames: c.table([], []),
+      branches: c.table([], []), branch_counts: c.table([], []), pictures: c.table([], []),
+      // Two regions; the right one has half of the pixels.
+      region_passes: c.table(options.regions ? [{ pass: 0, subpass: 0, layer: 0, x: 0, y: 0, width: 24, height: 16, region_width: 16, region_height: 16, columns: 2, rows: 1, first: 0 }] : []),
+      regions: c.table(options.regions ? [{ fragment_invocations: 256 }, { fragment_invocations: 160 }] : []), egl_frames: c.table([], []),
       spans: c.table([{ kind$: 'label', name$: name('span', 1), queue: 0, 'begin~': 0, 'end~': 3e5, depth: 0 }]),
     },
-    region_counters: [], default_region_counter: '', egl_counters: [], images: [],
+    region_counters: options.regions ? [{ id: 'fragment_invocations', title: 'fragment invocations', unit: 'count', description: '', attribution: 'first' }] : [],
+    default_region_counter: options.regions ? 'fragment_invocations' : '', egl_counters: [], images: [],
   };
 }
 

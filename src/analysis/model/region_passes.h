@@ -20,6 +20,11 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
 struct PixelArea {
   int64_t x, y;
   uint32_t width, height;
+
+  // What regions are ranked by: those at the edges of the render area are smaller than others.
+  double per_pixel(uint64_t value) const {
+    return static_cast<double>(value) / (double{1} * width * height);
+  }
 };
 // The part of a region that lies in the render area, in pixels.
 PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row);

@@ -35,13 +35,17 @@ std::vector<uint32_t> classify_passes(const Model& model) {
   return result;
 }
 
-void add_time(std::optional<uint64_t>& sum, std::optional<int64_t> nanoseconds) {
-  if (!nanoseconds || *nanoseconds < 0) return;
-  sum = sum.value_or(0) + static_cast<uint64_t>(*nanoseconds);
-}
-
 void add_time(std::optional<uint64_t>& sum, std::optional<uint64_t> nanoseconds) {
   if (nanoseconds) sum = sum.value_or(0) + *nanoseconds;
+}
+
+// The time of a command or a pass; `first`: it uses a pipeline for the first time.
+void add_part(CommandGroup& group, bool first, std::optional<int64_t> nanoseconds) {
+  if (!nanoseconds || *nanoseconds < 0) {
+    ++group.untimed;
+    return;
+  }
+  add_time(first ? group.first_use_ns : group.gpu_time_ns, static_cast<uint64_t>(*nanoseconds));
 }
 
 void add_group(CommandGroup& sum, const CommandGroup& part) {
@@ -50,6 +54,8 @@ void add_group(CommandGroup& sum, const CommandGroup& part) {
   sum.passes += part.passes;
   sum.draws += part.draws;
   sum.dispatches += part.dispatches;
+  sum.uncounted += part.uncounted;
+  sum.untimed += part.untimed;
   add_time(sum.gpu_time_ns, part.gpu_time_ns);
   add_time(sum.first_use_ns, part.first_use_ns);
 }
@@ -59,6 +65,10 @@ class Grouper {
   Grouper(const Model& model, GroupBy by, bool merge)
       : model_(model), by_(by), merge_(merge), first_uses_(find_first_uses(model)) {
     if (merge) pass_kinds_ = classify_passes(model);
+    counted_.resize(model.commands.size());
+    for (const Batch& batch : model.batches) {
+      for (const uint32_t command : batch.commands) counted_[command] = batch.counted;
+    }
   }
 
   CommandGroups run() {
@@ -80,13 +90,13 @@ class Grouper {
     CommandGroup& group = result_.groups[number];
     if (group.first_command == kNone) group.first_command = index;
     (model_.is_draw(command) ? group.draws : group.dispatches) += command.runs;
+    if (!counted_[index]) group.uncounted += command.runs;
     note_frame(number, command.frame);
     // The time of a command in a pass is already part of the pass's time.
     const bool counted_with_pass =
         command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     if (counted_with_pass) return;
-    add_time(first_uses_.commands[index] ? group.first_use_ns : group.gpu_time_ns,
-             command.gpu_time_ns);
+    add_part(group, first_uses_.commands[index], command.gpu_time_ns);
   }
 
   void add_pass(uint32_t index) {
@@ -98,8 +108,7 @@ class Grouper {
     if (group.pass == kNone) group.pass = index;
     ++group.passes;
     note_frame(number, pass.frame);
-    add_time(first_uses_.passes[index] ? group.first_use_ns : group.gpu_time_ns,
-             pass.row.gpu_time_ns);
+    add_part(group, first_uses_.passes[index], pass.row.gpu_time_ns);
   }
 
   uint32_t group_of_command(uint32_t index, const Command& command) {
@@ -212,6 +221,7 @@ class Grouper {
   GroupBy by_;
   bool merge_;
   const FirstUses first_uses_;
+  std::vector<bool> counted_;  // by command
   std::vector<uint32_t> pass_kinds_;
   std::vector<Key> keys_;  // by group
   NumberTable numbers_;

@@ -22,6 +22,8 @@ struct CommandGroup {
   uint64_t draws = 0;                   // executions of draw commands
   uint64_t dispatches = 0;              // executions of all other action commands
   uint64_t frames = 0;                  // number of distinct frames that contain it
+  uint64_t uncounted = 0;               // executions of commands without counts
+  uint64_t untimed = 0;                 // commands and passes of the group without a GPU time
   std::optional<uint64_t> gpu_time_ns;  // without first uses of a pipeline
   std::optional<uint64_t> first_use_ns;
 };

@@ -78,13 +78,26 @@ class CommandTable {
     std::vector<MakeCell> cells;
     for (Field& field : fields) cells.push_back(std::move(field.cell));
     for (size_t m = 0; m < metrics_.size(); ++m)
-      cells.push_back([this, m](size_t g) -> Cell { return values_.at(g, m); });
+      cells.push_back([this, m](size_t g) { return ran_uncounted(g) ? Cell() : values_.at(g, m); });
     std::vector<uint32_t> numbers;
     for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
       if (wanted(g)) numbers.push_back(g);
     }
     table.rows = Rows(std::move(numbers), std::move(cells), self);
     return table;
+  }
+
+  bool ran_uncounted(size_t group) const {
+    const CommandGroup& of = groups_.groups[group];
+    return of.uncounted != 0 && of.uncounted == of.draws + of.dispatches;
+  }
+
+  size_t count_untimed() const {
+    size_t rows = 0;
+    for (size_t g = 0; g < groups_.groups.size(); ++g)
+      rows +=
+          wanted(g) && groups_.groups[g].parent == kNone && groups_.groups[g].untimed != 0 ? 1 : 0;
+    return rows;
   }
 
   void note_first_uses(Table& table) const {
@@ -142,12 +155,19 @@ class CommandTable {
         "pipelines",
         [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
         Unit::Nanoseconds));
+    fields.back().column.lacking = count_untimed();
+    fields.back().column.lacking_because =
+        by_ == GroupBy::Command || by_ == GroupBy::Pipeline
+            ? "what is in a pass is timed with its pass (--by pass)"
+            : "the device measured no time for a part of them";
     fields.push_back(value_field(
         "first_use_time", "first use",
         "GPU time of commands that use a pipeline for the first time in the capture; not part of "
         "GPU time",
         [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
         Unit::Nanoseconds));
+    fields.back().column.lacking = count_untimed();
+    fields.back().column.lacking_because = fields[fields.size() - 2].column.lacking_because;
     const bool single = by_ == GroupBy::Command && !merged_;
     if (!single) {
       fields.push_back(value_field("draws", "draws", "draw commands that were executed",

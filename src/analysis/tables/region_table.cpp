@@ -40,6 +40,7 @@ class RegionTable {
     add_columns(table, fields);
     add_metric_columns(table, counters_);
     for (Column& column : table.columns) column.shown |= is_shown(column.id);
+    add_density_columns(table);
     for (uint32_t in = 0; in < passes_.size(); ++in) {
       if (Status added = add_regions(in, fields, table); !added) return added.error();
       if (progress) progress(static_cast<double>(in + 1) / static_cast<double>(passes_.size()));
@@ -62,6 +63,25 @@ class RegionTable {
     }
     return fmt::format("Regions of {}x{} pixels", passes_.front().regions.region_width,
                        passes_.front().regions.region_height);
+  }
+
+  // The rows are ranked per pixel: sums would make small regions at the edges look cheap.
+  void add_density_columns(Table& table) const {
+    for (const Metric& counter : counters_) {
+      Column column{.id = counter.id + "_per_pixel",
+                    .title = counter.title + " per pixel",
+                    .unit = counter.unit,
+                    .description = "for each pixel of the region inside the render area: " +
+                                   counter.description,
+                    .shown = false,
+                    .adds_up = false};
+      table.columns[*table.column_index(counter.id)].ranked_by = column.id;
+      table.columns.push_back(std::move(column));
+    }
+  }
+
+  PixelArea area_of(size_t row) const {
+    return region_area(passes_[places_[row].in].regions, places_[row].column, places_[row].row);
   }
 
   Status add_regions(uint32_t in, const std::vector<Field>& fields, Table& table) {
@@ -88,6 +108,9 @@ class RegionTable {
                          static_cast<uint32_t>(r / regions.columns())});
       Row row = make_row(fields, places_.size() - 1);
       append_metrics(row, values, r);
+      const PixelArea area = area_of(places_.size() - 1);
+      for (size_t c = 0; c < counters_.size(); ++c)
+        row.emplace_back(area.per_pixel(values.at(r, c)));
       table.rows.push_back(std::move(row));
     }
     return {};
@@ -142,9 +165,7 @@ class RegionTable {
   }
 
   void add_place_fields(std::vector<Field>& fields) const {
-    const auto area = [this](size_t r) {
-      return region_area(passes_[places_[r].in].regions, places_[r].column, places_[r].row);
-    };
+    const auto area = [this](size_t r) { return area_of(r); };
     const auto signed_cell = [](int64_t value) -> Cell {
       return static_cast<uint64_t>(std::max<int64_t>(value, 0));
     };

@@ -121,9 +121,9 @@ class ShaderTable {
   }
 
   void add_value_fields(std::vector<Field>& fields) const {
-    fields.push_back(
-        value_field("invocations", "invocations", "invocations of the shader, without helpers",
-                    [this](size_t r) { return measured_[r] ? Cell(invocations_[r]) : Cell(); }));
+    fields.push_back(value_field(
+        "invocations", "invocations", "invocations of the shader, without helpers",
+        [this](size_t r) { return ran_uncounted(r) ? Cell() : Cell(invocations_[r]); }));
     fields.push_back(value_field("commands", "commands", "draws and dispatches that ran it",
                                  [this](size_t r) -> Cell { return usage_[r].commands; }));
     fields.push_back(value_field("pipelines", "pipelines", "used pipelines that contain the shader",
@@ -131,14 +131,17 @@ class ShaderTable {
                          .hidden());
   }
 
+  std::string reason(size_t row) const {
+    if (row == unknown_) return {};
+    const std::string& own = model_.shaders[variants_[row].shader].not_instrumented;
+    return own.empty() && !measured_[row] ? usage_[row].not_counted : own;
+  }
+
+  bool ran_uncounted(size_t row) const { return !measured_[row] && !reason(row).empty(); }
+
   Field reason_field() const {
     Field field = key_field("not_counted", "not counted because", "why the shader was not counted",
-                            [this](size_t r) -> Cell {
-                              if (r == unknown_) return std::string();
-                              const std::string& own =
-                                  model_.shaders[variants_[r].shader].not_instrumented;
-                              return own.empty() && !measured_[r] ? usage_[r].not_counted : own;
-                            });
+                            [this](size_t r) -> Cell { return reason(r); });
     field.column.role = ColumnRole::Text;
     field.column.shown = false;
     return field;
@@ -156,7 +159,10 @@ class ShaderTable {
     for (size_t r = 0; r <= unknown_; ++r) {
       if (!wanted(r)) continue;
       Row row = make_row(before, r);
-      append_metrics(row, values_, r);
+      if (ran_uncounted(r))
+        row.resize(row.size() + metrics_.size());
+      else
+        append_metrics(row, values_, r);
       for (Cell& cell : make_row(after, r)) row.push_back(std::move(cell));
       if (!std::get<std::string>(row.back()).empty()) table.columns.back().shown = true;
       table.rows.push_back(std::move(row));

@@ -31,8 +31,14 @@ struct Column {
   Unit unit = Unit::None;
   ColumnRole role = ColumnRole::Value;
   std::string description;
-  bool shown = true;  // in text output without --columns; JSON contains every column
-  std::string zero;   // shown in text instead of 0; empty: "0"
+  bool shown = true;      // in text output without --columns; JSON contains every column
+  std::string zero;       // shown in text instead of 0; empty: "0"
+  bool adds_up = true;    // the rows' values have a sum: there may be a share of it
+  std::string ranked_by;  // the column by which the rows are ranked in place of this one
+  // How many of the rows lack a part of their value; nullopt: those that are empty. Then the rows
+  // do not cover the whole, and there is no share. `lacking_because` follows a colon.
+  std::optional<size_t> lacking;
+  std::string lacking_because;
 
   bool is_number() const { return unit != Unit::None; }
 };

@@ -87,18 +87,20 @@ void append_share(Table& table, size_t sorted, double total) {
   table.columns.push_back(std::move(column));
 }
 
-// Orders the columns: keys, then the share and the column that it refers to, then other values and
-// texts.
-void place_share(Table& table, size_t sorted) {
-  const size_t share = table.columns.size() - 1;
+// Orders the columns: keys, then what ranks the rows, the share (if there is one, it is the last
+// column) and the column that it refers to, then other values and texts.
+void place_sorted(Table& table, size_t sorted, size_t ranked, bool has_share) {
+  const size_t share = table.columns.size() - 1, count = share + (has_share ? 0 : 1);
   std::vector<size_t> indices;
-  for (size_t i = 0; i < share; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (table.columns[i].role == ColumnRole::Key) indices.push_back(i);
   }
-  indices.push_back(share);
-  indices.push_back(sorted);
-  for (size_t i = 0; i < share; ++i) {
-    if (table.columns[i].role != ColumnRole::Key && i != sorted) indices.push_back(i);
+  if (ranked != sorted) indices.push_back(ranked);
+  if (has_share) indices.push_back(share);
+  if (table.columns[sorted].role != ColumnRole::Key) indices.push_back(sorted);
+  for (size_t i = 0; i < count; ++i) {
+    if (table.columns[i].role != ColumnRole::Key && i != sorted && i != ranked)
+      indices.push_back(i);
   }
   select_columns(table, indices);
 }
@@ -107,6 +109,7 @@ Status pick_columns(Table& table, const std::vector<std::string>& ids) {
   std::vector<size_t> picked;
   for (const std::string& id : ids) {
     const auto index = find_column(table, id);
+    if (!index && id == "share" && ids.size() > 1) continue;  // a note says why there is none
     if (!index) return index.error();
     if (std::find(picked.begin(), picked.end(), *index) == picked.end()) picked.push_back(*index);
   }
@@ -115,18 +118,36 @@ Status pick_columns(Table& table, const std::vector<std::string>& ids) {
   return {};
 }
 
+// Where rows lack a value, says so and returns true.
+bool note_lacking_rows(Table& table, size_t sorted, const std::vector<bool>& is_whole) {
+  const Column& column = table.columns[sorted];
+  size_t lacking = 0;
+  for (size_t r = 0; !column.lacking && r < table.rows.size(); ++r) {
+    const bool counts = is_whole.empty() || is_whole[r];
+    lacking += counts && std::holds_alternative<std::monostate>(table.rows.cell(r, sorted)) ? 1 : 0;
+  }
+  lacking = column.lacking.value_or(lacking);
+  if (lacking == 0) return false;
+  table.notes.push_back(
+      fmt::format("No share: {} of {} rows lack {}{}{}.", lacking, table.rows.size(), column.title,
+                  column.lacking_because.empty() ? "" : ": ", column.lacking_because));
+  return true;
+}
+
 Status sort_and_share(Table& table, const std::string& id, const std::vector<bool>& is_whole) {
   const auto sorted = find_column(table, id);
   if (!sorted) return sorted.error();
+  const bool divisible =
+      table.columns[*sorted].is_number() && table.columns[*sorted].role == ColumnRole::Value &&
+      table.columns[*sorted].unit != Unit::Percent && table.columns[*sorted].adds_up;
+  const std::string& ranked_by = table.columns[*sorted].ranked_by;
+  const size_t ranked = ranked_by.empty() ? *sorted : *table.column_index(ranked_by);
+  const bool has_share = divisible && !note_lacking_rows(table, *sorted, is_whole);
   const double total = total_of(table, *sorted, is_whole);
-  sort_rows(table, *sorted);
-  table.columns[*sorted].shown = true;
-  const bool divisible = table.columns[*sorted].is_number() &&
-                         table.columns[*sorted].role == ColumnRole::Value &&
-                         table.columns[*sorted].unit != Unit::Percent;
-  if (!divisible) return {};
-  append_share(table, *sorted, total);
-  place_share(table, *sorted);
+  sort_rows(table, ranked);
+  table.columns[*sorted].shown = table.columns[ranked].shown = true;
+  if (has_share) append_share(table, *sorted, total);
+  if (divisible) place_sorted(table, *sorted, ranked, has_share);
   return {};
 }
 
@@ -191,7 +212,8 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
                              .unit = metric.unit,
                              .role = ColumnRole::Value,
                              .description = metric.description,
-                             .shown = false});
+                             .shown = false,
+                             .lacking_because = "they ran without being counted"});
   }
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
+#include "spirv/testing/testing.h"
 #include "store/sqlite.h"
 
 namespace tally::analysis {
@@ -204,6 +205,126 @@ TEST_F(Tables, identical_draws_are_one_row_unless_each_is_requested) {
   EXPECT_THAT(texts(together, "pipeline"), ElementsAre("two", "one"));
   EXPECT_THAT(numbers(together, "dispatches"), ElementsAre(3, 3));
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
+}
+
+TEST_F(Tables, rows_that_lack_a_time_leave_no_share_of_the_time) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId inside = scene.add_pipeline("p1", "inside", shader),
+                outside = scene.add_pipeline("p2", "outside", shader);
+    for (int64_t frame = 0; frame < 2; ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(outside, {}, 70, {1});
+      scene.begin_pass(930);
+      scene.dispatch(inside, {}, {}, {1});
+    }
+    scene.finish();
+  }
+  Analyzer analyzer = open({.frames = FrameRange{1, 1}, .shader = {}});
+  for (const By by : {By::Draw, By::Pipeline}) {
+    const Table table = require(analyzer.table(by, {.sort = "gpu_time"}));
+    EXPECT_EQ(cell(table, 0, "gpu_time"), Cell(uint64_t{70}));
+    EXPECT_EQ(cell(table, 1, "gpu_time"), Cell());
+    EXPECT_FALSE(table.column_index("share"));
+    EXPECT_THAT(table.notes,
+                ElementsAre("No share: 1 of 2 rows lack GPU time: what is in a pass is "
+                            "timed with its pass (--by pass)."));
+    EXPECT_TRUE(require(analyzer.table(by, {})).column_index("share")) << "of the instructions";
+  }
+  const Table passes = require(analyzer.table(By::Pass, {.sort = "gpu_time"}));
+  EXPECT_EQ(cell(passes, 0, "share"), Cell(93.0));
+  EXPECT_EQ(cell(passes, 1, "share"), Cell(7.0));
+  EXPECT_THAT(passes.notes, ElementsAre());
+}
+
+TEST_F(Tables, what_ran_uncounted_is_not_0_and_leaves_no_share) {
+  {
+    TestScene scene(file_);
+    const RowId known = scene.add_shader("aa", ""), unknown = scene.add_shader("bb", "");
+    const RowId counted = scene.add_pipeline("p1", "counted", known),
+                uncounted = scene.add_uncounted_pipeline("p2", unknown, "no memory");
+    scene.begin_frame(0);
+    scene.dispatch(counted, {}, 10, {1});
+    scene.begin_frame(1);
+    scene.dispatch_uncounted(uncounted);
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  for (const By by : {By::Draw, By::Pipeline, By::Frame, By::Shader}) {
+    const Table table = require(analyzer.table(by, {}));
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(cell(table, 0, "instructions"), Cell(uint64_t{1}));
+    EXPECT_EQ(cell(table, 1, "instructions"), Cell());
+    EXPECT_FALSE(table.column_index("share"));
+    EXPECT_EQ(table.notes.at(0),
+              "No share: 1 of 2 rows lack instructions: they ran without being counted.");
+    Analyzer first = open({.frames = FrameRange{0, 0}, .shader = {}});
+    EXPECT_EQ(cell(require(first.table(by, {})), 0, "share"), Cell(100.0));
+  }
+}
+
+TEST_F(Tables, regions_are_ranked_per_pixel_with_their_sums_beside_it) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    const RowId pass = scene.begin_pass({});
+    scene.add_regions(pass, "fragment_invocations", {256, 160});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Region, {}));
+  EXPECT_THAT(numbers(table, "fragment_invocations"), ElementsAre(160, 256));
+  EXPECT_EQ(cell(table, 0, "fragment_invocations_per_pixel"), Cell(1.25));
+  EXPECT_EQ(cell(table, 1, "fragment_invocations_per_pixel"), Cell(1.0));
+  EXPECT_EQ(cell(table, 0, "share"), Cell(100.0 * 160 / 416)) << "of the sum";
+  EXPECT_EQ(table.sorted_by, "fragment_invocations_per_pixel");
+  const Table by_density =
+      require(analyzer.table(By::Region, {.sort = "fragment_invocations_per_pixel"}));
+  EXPECT_THAT(numbers(by_density, "fragment_invocations"), ElementsAre(160, 256));
+  EXPECT_FALSE(by_density.column_index("share")) << "densities have no sum";
+}
+
+TEST_F(Tables, a_name_of_a_shader_or_of_a_pipeline_is_a_name) {
+  const auto has_names = [&](const char* shader_name, const char* pipeline_name) {
+    const std::vector<uint32_t> words = spirv::test::assemble(
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main "
+        "\"main\"\n"
+        "OpExecutionMode %main LocalSize 1 1 1\n%void = OpTypeVoid\n%f = OpTypeFunction %void\n"
+        "%main = OpFunction %void None %f\n%b = OpLabel\nOpReturn\nOpFunctionEnd",
+        spirv::make_version(1, 3));
+    {
+      TestScene scene(file_);
+      const RowId shader = scene.add_shader("0123456789", shader_name, words);
+      scene.begin_frame(0);
+      scene.dispatch(scene.add_pipeline("p1", pipeline_name, shader), {}, {}, {1});
+      scene.finish();
+    }
+    return summarize(open().model()).has_names;
+  };
+  EXPECT_FALSE(has_names("", ""));
+  EXPECT_TRUE(has_names("blur", ""));
+  EXPECT_TRUE(has_names("", "blur"));
+}
+
+TEST_F(Tables, frames_are_those_that_hold_something) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId pipeline = scene.add_pipeline("p1", "", shader);
+    for (int64_t frame = 0; frame < 4; ++frame) {
+      scene.begin_frame(frame);
+      if (frame < 3) scene.dispatch(pipeline, {}, {}, {1});
+    }
+    scene.finish();
+  }
+  const Summary all = summarize(open().model());
+  EXPECT_EQ(all.frames, 3u);
+  EXPECT_EQ(all.frames_of_capture->last, 2);
+  EXPECT_TRUE(all.has_names) << "of the source file";
+  Analyzer analyzer = open({.frames = FrameRange{3, 9}, .shader = {}});
+  EXPECT_EQ(why_selection_is_empty(analyzer.model()),
+            "the capture has nothing in frames 3-9; it has frames 0-2");
 }
 
 // Block 0 of the shader branches in line 2 to block 1 (true) and block 2 (false).
@@ -500,7 +621,7 @@ TEST_F(Permutations, that_are_not_selected_explain_an_empty_result) {
     return why_no_rows(open(selection).model(), by, {});
   };
   EXPECT_EQ(why({.frames = FrameRange{3, 9}, .shader = {}}, By::Draw),
-            "the capture has nothing in frames 3-9; its frames are frame 0");
+            "the capture has nothing in frames 3-9; it has frame 0");
   EXPECT_THAT(why({}, By::Region), HasSubstr("--regions"));
   EXPECT_THAT(why({}, By::Counter), HasSubstr("EGL"));
   EXPECT_THAT(why({.frames = {}, .shader = "vertex"}, By::Draw), HasSubstr("'vertex'"));

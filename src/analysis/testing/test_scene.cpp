@@ -119,23 +119,43 @@ void TestScene::begin_frame(int64_t number) {
   execution_ =
       writer_.add(store::ExecutionRow{.submission = submission, .command_buffer = buffer_});
   position_ = 0;
+  pass_.reset();
 }
+
+TestScene::RowId TestScene::begin_pass(std::optional<int64_t> gpu_time_ns) {
+  pass_ = writer_.add(store::PassRow{.execution = execution_,
+                                     .position = position_++,
+                                     .width = 24,
+                                     .height = 16,
+                                     .layers = 1,
+                                     .attachments = "[]",
+                                     .gpu_time_ns = gpu_time_ns});
+  return *pass_;
+}
+
+void TestScene::add_regions(RowId pass, const std::string& counter,
+                            const std::vector<uint32_t>& by_region) {
+  const RowId regions = writer_.add(store::PassRegionsRow{
+      .pass = pass, .width = 24, .height = 16, .region_width = 16, .region_height = 16});
+  const RowId row = writer_.add(store::RegionCounterRow{.name = counter});
+  writer_.add(store::RegionValuesRow{.regions = regions, .counter = row, .by_region = by_region});
+}
+
+TestScene::RowId TestScene::add_uncounted_pipeline(const std::string& hash, RowId shader,
+                                                   const std::string& reason) {
+  return writer_.add(store::PipelineRow{.device = device_,
+                                        .hash = hash,
+                                        .bind_point = "compute",
+                                        .not_instrumented = reason,
+                                        .shaders = {shader}});
+}
+
+void TestScene::dispatch_uncounted(RowId pipeline) { add_dispatch(pipeline, {}, {}, false); }
 
 void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
                          std::optional<int64_t> gpu_time_ns,
                          const std::vector<uint64_t>& executions) {
-  const RowId function =
-      writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
-  batch_ = writer_.add(
-      store::CommandBatchRow{.execution = execution_,
-                             .size = 1,
-                             .function = function,
-                             .pipeline = pipeline,
-                             .counted = true,
-                             .positions = {{position_++}},
-                             .labels = {{label.value_or(store::Column::kNull)}},
-                             .parameters = {{"groupCountX", {{4}}}},
-                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
+  add_dispatch(pipeline, label, gpu_time_ns, true);
   for (uint32_t block = 0; block < executions.size(); ++block) {
     if (executions[block] == 0) continue;
     writer_.add(store::BlockCountRow{.batch = batch_,
@@ -143,6 +163,23 @@ void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
                                      .block = block,
                                      .executions = {{store::stored(executions[block])}}});
   }
+}
+
+void TestScene::add_dispatch(RowId pipeline, std::optional<RowId> label,
+                             std::optional<int64_t> gpu_time_ns, bool counted) {
+  const RowId function =
+      writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
+  batch_ = writer_.add(
+      store::CommandBatchRow{.execution = execution_,
+                             .size = 1,
+                             .function = function,
+                             .pipeline = pipeline,
+                             .pass = pass_,
+                             .counted = counted,
+                             .positions = {{position_++}},
+                             .labels = {{label.value_or(store::Column::kNull)}},
+                             .parameters = {{"groupCountX", {{4}}}},
+                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
 }
 
 void TestScene::set_value(uint32_t block, RowId metric, uint64_t value) {

@@ -38,6 +38,13 @@ class TestScene {
   // `executions` are those of the shader's blocks; 0 if a block did not run.
   void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                 const std::vector<uint64_t>& executions);
+  void dispatch_uncounted(RowId pipeline);
+  // A pass of 24x16 pixels, which all later dispatches of the frame belong to.
+  RowId begin_pass(std::optional<int64_t> gpu_time_ns);
+  // The values of a counter in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
+  void add_regions(RowId pass, const std::string& counter, const std::vector<uint32_t>& by_region);
+  // Why the commands of the pipeline were not counted.
+  RowId add_uncounted_pipeline(const std::string& hash, RowId shader, const std::string& reason);
   // A value of a block of the last dispatch that does not follow from its executions.
   void set_value(uint32_t block, RowId metric, uint64_t value);
   void finish();
@@ -46,6 +53,10 @@ class TestScene {
   store::Writer writer_;
   RowId device_ = 0, queue_ = 0, buffer_ = 0, executions_ = 0, instructions_ = 0, execution_ = 0,
         batch_ = 0;
+  void add_dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
+                    bool counted);
+
+  std::optional<RowId> pass_;
   uint32_t metrics_ = 0;
   std::vector<uint64_t> costs_;  // instructions by block
   int64_t position_ = 0, number_ = 0;

@@ -29,7 +29,23 @@ export interface Groups {
   metric: (id: string) => Values;
   step: (row: number) => Step | null; // narrows a scope to the row
   isWhole: (row: number) => boolean;  // false for nested labels, whose values their enclosing labels include
+  lacks: (row: number) => boolean;    // ran without being counted: its metrics are not known
 }
+
+// How many of the rows that form the whole lack their metrics. Then there is no share of the whole.
+export function lackingRows(groups: Groups): number {
+  let count = 0;
+  for (let row = 0; row < groups.size; ++row) if (groups.isWhole(row) && groups.lacks(row)) ++count;
+  return count;
+}
+
+// Whether each of the commands was counted; null: all commands.
+export function allCounted(model: Model, commands: Int32Array | null): boolean {
+  const values = model.t('commands').index('values');
+  return (commands ?? values).every((c, i) => values[commands ? c : i] >= 0);
+}
+
+export const lackingText = (lacking: number, rows: number): string => `no share: ${lacking} of ${rows} rows ran uncounted`;
 
 const text = (id: string, title: string, description: string, cell: (row: number) => Cell, shown = true): Field =>
   ({ id, title, description, unit: '', text: true, shown, cell });
@@ -170,6 +186,8 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
   const lazy = <T>(make: () => T) => { let made: T | undefined; return () => (made ??= make()); };
   const draws = lazy(() => sum((c) => (kind[c] === 0 ? runs[c] : 0)));
   const others = lazy(() => sum((c) => (kind[c] === 0 ? 0 : runs[c])));
+  const values = table.index('values');
+  const ran = lazy(() => sum((c) => runs[c])), uncounted = lazy(() => sum((c) => (values[c] < 0 ? runs[c] : 0)));
   const gpu = lazy(() => times(false)), first = lazy(() => times(true));
   const passCount = lazy(() => whole(Array.from(sumBy(size, ofPass.length, (i) => ofPass[i], () => 1))));
   const fields = keyFields(model, by, (row) => groups.first[row], (row) => groups.pass[row], (row) => groups.label[row]);
@@ -186,6 +204,7 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     metric: (id) => sum(sums.commandValue(id, code)) as Values,
     step: (row) => stepOf(model, by, groups, row),
     isWhole: (row) => groups.parent[row] < 0,
+    lacks: (row) => { const all = ran()[row]; return !!all && all === uncounted()[row]; },
   };
 }
 
@@ -214,7 +233,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
   let commands = commandsOf(model, scope);
   if (code) commands = ranCode(model, sums, code, commands);
   const table = model.t('commands'), at = (row: number) => (commands ? commands[row] : row);
-  const time = table.times('gpu_time'), firstUse = table.numbers('first_use'), runs = table.values('runs');
+  const time = table.times('gpu_time'), firstUse = table.numbers('first_use'), runs = table.values('runs'), values = table.index('values');
   const timed = (first: boolean) => (row: number): Cell => {
     const t = time[at(row)];
     return Number.isNaN(t) || !!firstUse[at(row)] !== first ? null : t;
@@ -238,6 +257,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
     },
     step: (row) => ({ kind: 'command', id: model.similar.draw(at(row)) }),
     isWhole: () => true,
+    lacks: (row) => values[at(row)] < 0,
   };
 }
 
@@ -321,6 +341,7 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
     },
     step: (row) => (rows[row] < 0 ? null : { kind: by, id: grouping.identities[row] }),
     isWhole: () => true,
+    lacks: (row) => by === 'shader' && !!model.text('shaders', 'not_counted', rows[row]),
   };
 }
 

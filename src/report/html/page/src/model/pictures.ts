@@ -15,8 +15,9 @@ export interface RegionGrid {
   x: number; y: number; width: number; height: number; // the render area
   regionWidth: number; regionHeight: number;
   columns: number; rows: number;
-  values: Values;
-  maximum: number;
+  values: Values;          // sums
+  densities: Float64Array; // per pixel of the region inside the render area: what regions are compared by
+  maximum: number;         // of the densities
   total: Exact;
 }
 
@@ -42,8 +43,12 @@ export function regionGrid({ model }: Side, row: number, counter: string): Regio
   const values = Array.from({ length: columns * rows }, (_, i) => all[first + i] ?? 0);
   let sum: Exact = 0;
   for (const value of values) sum = add(sum, value);
-  return { x: at('x'), y: at('y'), width: at('width'), height: at('height'), regionWidth: at('region_width'), regionHeight: at('region_height'),
-    columns, rows, values, maximum: maximum(values), total: sum };
+  const width = at('width'), height = at('height'), regionWidth = at('region_width'), regionHeight = at('region_height');
+  const densities = Float64Array.from(values, (value, i) => {
+    const left = (i % columns) * regionWidth, top = Math.floor(i / columns) * regionHeight;
+    return Number(value) / (Math.min(regionWidth, width - left) * Math.min(regionHeight, height - top));
+  });
+  return { x: at('x'), y: at('y'), width, height, regionWidth, regionHeight, columns, rows, values, densities, maximum: maximum(densities), total: sum };
 }
 
 const bitmaps = new Map<string, Promise<ImageBitmap | null>>();

@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import { maximum, subtract, total, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
-import { groupsOf, type By, type Cell, type Groups } from './groups';
+import { groupsOf, lackingRows, lackingText, type By, type Cell, type Groups } from './groups';
 import type { Step } from './scope';
 
 export interface TableColumn {
@@ -24,11 +24,12 @@ export interface TableSource {
   step: (row: number) => Step | null;
   changed: (row: number) => boolean;
   original: (side: number, row: number) => number; // the row in the groups of a side, or -1
+  note?: string;
 }
 
 const kMaxShown = 4;
 
-function efficiency(executions: Exact, lanes: Exact): number | null {
+function efficiency(executions: Exact | null, lanes: Exact | null): number | null {
   return Number(lanes) === 0 ? null : (100 * Number(executions)) / Number(lanes);
 }
 
@@ -84,7 +85,10 @@ export class RowsMaker {
       description: 'change in percent of before; empty for what is new', cell: (row) => percentOf(zero(0, row), zero(1, row)) });
   }
 
-  private readMetric = (id: string): Read => (side, row) => this.metric(id)[side][this.rows[side][row]];
+  private readMetric = (id: string): Read => (side, row) => {
+    const own = this.rows[side][row];
+    return this.groups[side].lacks(own) ? null : this.metric(id)[side][own];
+  };
 
   private addMetric(id: string, shown: boolean, detailed: boolean): void {
     const metric = this.app.metrics.find((m) => m.id === id)!;
@@ -134,9 +138,11 @@ export class RowsMaker {
   make(): TableSource {
     const active = this.app.metricId, { simd } = this.app.now.model.capture, by = this.groups[0].by;
     this.addFields(true);
-    if (active) this.addShare(active), this.addMetric(active, true, true);
+    const lacking = lackingRows(this.groups[0]);
+    if (active && !lacking) this.addShare(active);
+    if (active) this.addMetric(active, true, true);
     if (simd) this.number('simd_efficiency',
-      (side, row) => efficiency(this.readMetric(simd.executions)(side, row) as Exact, this.readMetric(simd.lanes)(side, row) as Exact),
+      (side, row) => efficiency(this.readMetric(simd.executions)(side, row) as Exact | null, this.readMetric(simd.lanes)(side, row) as Exact | null),
       { title: 'SIMD efficiency', description: 'executions as a percentage of the lanes of the subgroups that executed; of the stages whose subgroups are counted', unit: 'percent', shown: true });
     this.moveTextsBack();
     this.addFields(false);
@@ -154,6 +160,7 @@ export class RowsMaker {
       step: (row) => (this.rows[0][row] >= 0 ? this.groups[0].step(this.rows[0][row]) : this.groups[1].step(this.rows[1][row])),
       changed: (row) => !this.app.against || this.rows[0][row] < 0 || this.rows[1][row] < 0 || value(0, row) != value(1, row),
       original: (side, row) => this.rows[side]?.[row] ?? -1,
+      note: active && lacking ? lackingText(lacking, this.groups[0].size) : undefined,
     };
   }
 }

@@ -16,6 +16,7 @@ export interface IcicleOptions {
   open: (path: TreeNode[]) => void; // a line or shader, by double click or Enter on what is zoomed
   unit: () => Unit;
   otherTitle: () => string; // "before" or "now"
+  hasShares: () => boolean; // all that ran in the zoomed bar was counted
   describe: (text: string) => void; // the bar under the pointer or the focus; empty: none
 }
 
@@ -106,7 +107,7 @@ export class Icicle {
 
   private describe(bar: Bar, total: Exact): string {
     const unit = this.options.unit(), { node } = bar;
-    const share = Number(total) ? ` (${percentText((100 * Number(node.value)) / Number(total))})` : '';
+    const share = Number(total) && this.options.hasShares() ? ` (${percentText((100 * Number(node.value)) / Number(total))})` : '';
     let text = `${node.kind === 'all' ? '' : `${node.kind} `}${node.name}: ${exactText(node.value, unit)}${share}`;
     if (this.counterpart) {
       const other = bar.other?.value ?? 0, before = this.options.otherTitle() === 'before';

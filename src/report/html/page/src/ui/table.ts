@@ -139,7 +139,7 @@ export class VirtualTable {
       this.order.sort((a, b) => sign * compare(cells[a], cells[b]) || a - b);
     }
     const all = counted(this.source.rows, 'row');
-    this.status.textContent = rows.length === this.source.rows ? all : `${withSeparators(rows.length)} of ${all}`;
+    this.status.textContent = (rows.length === this.source.rows ? all : `${withSeparators(rows.length)} of ${all}`) + (this.source.note ? `; ${this.source.note}` : '');
   }
 
   private drawHead(): void {
@@ -269,9 +269,11 @@ export class VirtualTable {
     this.options.change({ columns: [...toggled].join(',') });
   }
 
-  // Exact values, columns named as `tally report --format json` names them.
+  // Exact values, columns named as `tally report --format json` names them. A text that a spreadsheet would take for a formula
+  // follows an apostrophe.
   tsv(): string {
-    const plain = (value: Cell) => (value === null ? '' : String(value).replace(/[\t\r\n]+/g, ' '));
+    const safe = (value: Cell) => (typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : String(value));
+    const plain = (value: Cell) => (value === null ? '' : safe(value).replace(/[\t\r\n]+/g, ' '));
     const lines = [this.shown.map((column) => column.id).join('\t')];
     for (const row of this.order) lines.push(this.shown.map((column) => plain(column.cell(row))).join('\t'));
     return lines.join('\n') + '\n';

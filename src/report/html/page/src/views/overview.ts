@@ -4,7 +4,7 @@ import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
-import { groupsOf, type By } from '../model/groups';
+import { groupsOf, lackingRows, lackingText, type By } from '../model/groups';
 import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
@@ -62,7 +62,12 @@ export class OverviewView implements View {
 
   private facts(side: Side): HTMLElement {
     const { info } = side.model.capture;
-    const devices = (info.devices ?? []).map((d: any) => `${d.name}; ${d.driver}; ${d.api} ${d.api_version ?? ''}`.trim());
+    const counts = new Map<string, number>();
+    for (const d of info.devices ?? []) {
+      const text = `${d.name}; ${d.driver}; ${d.api} ${d.api_version ?? ''}`.trim();
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+    const devices = [...counts].map(([text, count]) => (count === 1 ? text : `${text} (${counted(count, 'device')})`));
     const captured = [startText(Number(info.start_unix_ns)), info.duration_ns !== null ? durationText(info.duration_ns) : '', `by tally ${info.tool_version}`]
       .filter(Boolean).join(', ') + (info.exit_status ? `; the application ended with status ${info.exit_status}` : '');
     const limits = [info.frame_range && `frames ${info.frame_range}`, info.shader_pattern && `shaders '${info.shader_pattern}'`].filter(Boolean).join(', ');
@@ -85,13 +90,7 @@ export class OverviewView implements View {
     const box = h('div', { class: 'problems' });
     for (const side of this.app.sides) {
       const { info, left_out } = side.model.capture, prefix = this.app.against ? `${side.title}: ` : '';
-      const missing = [
-        info.complete ? '' : 'the capture is not complete',
-        info.duration_ns === null ? 'it was not finished: it holds only what was written before' : '',
-        info.commands_missing ? `${counted(info.commands_missing, 'command')}: the process ended, or the device was lost, before the counts were read` : '',
-        info.processes_cut_off ? `${counted(info.processes_cut_off, 'process')} with an unknown number of missing commands` : '',
-        ...(info.devices ?? []).filter((d: any) => d.not_captured).map((d: any) => `${d.name} was not captured: ${d.not_captured}`),
-      ].filter(Boolean);
+      const missing: string[] = info.missing ?? [];
       const parts = [
         list(`${prefix}Not counted`, info.not_counted.map((n: any) => `${n.shader}: ${n.reason} (${counted(n.commands, 'command')})`), 'warn'),
         list(`${prefix}Missing`, missing, 'warn'),
@@ -166,22 +165,24 @@ export class OverviewView implements View {
     const weight = ({ now, old }: { now: Exact; old: Exact }) => (byChange ? Math.abs(Number(subtract(now, old))) : Number(now));
     const top = entries.sort((a, b) => weight(b) - weight(a)).slice(0, kTop).filter((entry) => weight(entry) > 0);
     const commands = commandsOf(app.now.model, app.framesOnly), total = Number(app.now.sums.total(app.metricId, null, commands)) || 1;
+    const lacking = lackingRows(groups), largest = Math.max(...top.map(weight), 1);
     const items = top.map((entry) => {
       const { side, row, now, old } = entry, own = all[side], share = (100 * weight(entry)) / total;
       const text = own.fields.find((field) => field.id === 'text')?.cell(row), step = own.step(row);
       const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' }), sign = compare(now, old) > 0 ? 'more' : compare(now, old) < 0 ? 'less' : '';
-      bar.style.width = `${Math.min(100, share)}%`;
+      bar.style.width = `${Math.min(100, lacking ? (100 * weight(entry)) / largest : share)}%`;
       return h('li', {}, bar,
         h('a', { href: step && app.link(this.target(by, app.sides[side], step)), class: 'name' }, String(own.fields[0].cell(row)),
           by === 'shader' ? h('span', { class: 'muted' }, ` ${own.fields[1].cell(row)}`) : null),
         h('span', { class: 'number', title: exactText(now, app.unit) }, byChange ? signedText(subtract(now, old), (v) => valueText(v, app.unit)) : valueText(now, app.unit)),
         app.against ? h('span', { class: 'change number', 'data-sign': sign, title: `before ${exactText(old, app.unit)}` }, changeText(old, now) || '0')
-          : h('span', { class: 'number muted' }, percentText(share)),
+          : h('span', { class: 'number muted' }, lacking ? '' : percentText(share)),
         text ? h('code', { class: 'top-text', title: String(text) }, String(text)) : null);
     });
     return h('div', { class: 'card top' },
       h('h2', {}, title, h('span', { class: 'muted' }, ` by ${app.metric?.title ?? ''}`)),
       items.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, byChange ? 'nothing changed' : 'nothing was counted'),
+      lacking ? h('p', { class: 'muted' }, lackingText(lacking, groups.size)) : null,
       h('a', { class: 'more', href: app.link({ view: 'where', by, sort: null, q: null, in: null }) }, `all ${withSeparators(groups.size)}`));
   }
 

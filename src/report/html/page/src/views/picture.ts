@@ -8,6 +8,8 @@ import { inRange } from '../model/scope';
 import { pictureBitmap, pictureEntries, regionGrid, type PictureEntry, type RegionGrid } from '../model/pictures';
 import { changeBytes, heatBytes } from '../ui/colours';
 
+const densityText = (value: number): string => withSeparators(Number(value.toPrecision(4)));
+
 interface Shown { side: Side; entry: PictureEntry; grid: RegionGrid | null; width: number; height: number; }
 
 export class PictureView implements View {
@@ -164,9 +166,9 @@ export class PictureView implements View {
     canvas.dataset.index = String(index);
     if (image) context.drawImage(image, 0, 0, shown.width, shown.height);
     if (!grid) return canvas;
-    const most = Math.max(...this.shown.map((own) => own.grid?.maximum ?? 0), 1), colours = heatBytes();
+    const most = Math.max(...this.shown.map((own) => own.grid?.maximum ?? 0)) || 1, colours = heatBytes();
     this.drawCells(context, grid, image ? this.opacity / 100 : 1, (i) => {
-      const at = 3 * Math.round((255 * Number(grid.values[i])) / most);
+      const at = 3 * Math.round((255 * grid.densities[i]) / most);
       return [colours[at], colours[at + 1], colours[at + 2]];
     });
     return canvas;
@@ -176,9 +178,8 @@ export class PictureView implements View {
     const [now, before] = this.shown, { canvas, context } = this.newCanvas(now, `Difference of ${this.counterTitle()}`);
     if (image) context.drawImage(image, 0, 0, now.width, now.height);
     if (!now.grid || !before.grid || now.grid.columns !== before.grid.columns) return canvas;
-    const change = now.grid.values as Exact[], old = before.grid.values;
-    const differences = Array.from(change, (value, i) => Number(subtract(value, old[i] ?? 0)));
-    const most = Math.max(...differences.map(Math.abs), 1);
+    const old = before.grid.densities, differences = Array.from(now.grid.densities, (value, i) => value - (old[i] ?? 0));
+    const most = Math.max(...differences.map(Math.abs)) || 1;
     this.drawCells(context, now.grid, 0.85, (i) => changeBytes(differences[i] / most));
     return canvas;
   }
@@ -234,9 +235,10 @@ export class PictureView implements View {
     if (!grid) return replace(this.readout, h('span', { class: 'muted' }, 'This pass has no counters by region: tally run --regions counts them.'));
     if (!cursor) return replace(this.readout, h('span', { class: 'muted' }, `${counted(grid.columns * grid.rows, 'region')} of ${grid.regionWidth}x${grid.regionHeight} pixels. Point at one to see its value; click to see the draws of the pass.`));
     const index = cursor.row * grid.columns + cursor.column, place = `x ${cursor.column * grid.regionWidth}, y ${cursor.row * grid.regionHeight}`;
-    const values = grids.map((own) => (own && index < own.columns * own.rows ? own.values[index] : 0));
-    const parts = this.shown.map(({ side, grid: own }, i) => h('span', { class: 'pair' }, this.app.against ? `${side.title} ` : '', h('strong', {}, exactText(values[i], 'count')),
-      ` (${percentText(Number(own?.total ?? 0) ? (100 * Number(values[i])) / Number(own!.total) : 0)} of the pass)`));
+    const read = <T>(list: (own: RegionGrid) => ArrayLike<T>, none: T) => grids.map((own) => (own && index < own.columns * own.rows ? list(own)[index] : none));
+    const values = read<Exact>((own) => own.values, 0), densities = read((own) => own.densities, 0);
+    const parts = this.shown.map(({ side, grid: own }, i) => h('span', { class: 'pair' }, this.app.against ? `${side.title} ` : '', h('strong', {}, `${densityText(densities[i])} per pixel`),
+      ` sum ${exactText(values[i], 'count')} (${percentText(Number(own?.total ?? 0) ? (100 * Number(values[i])) / Number(own!.total) : 0)} of the pass)`));
     const change = values.length > 1 ? h('span', { class: 'pair' }, `change ${signedText(subtract(values[0], values[1]), withSeparators)} ${changeText(values[1], values[0])}`) : null;
     replace(this.readout, h('span', { class: 'muted' }, place), h('span', {}, this.counterTitle()), ...parts, change);
   }
@@ -252,7 +254,7 @@ export class PictureView implements View {
       context.fillStyle = `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
       context.fillRect(x, 0, 1, 10);
     }
-    const ends = difference ? ['less', 'more'] : ['0', withSeparators(most)];
+    const ends = difference ? ['less', 'more'] : ['0', `${densityText(most)} per pixel`];
     replace(this.legend, h('span', {}, ends[0]), bar, h('span', {}, ends[1]), h('span', { class: 'muted' }, `total ${this.shown.map((own) => withSeparators(own.grid?.total ?? 0)).join(', before ')}`));
   }
 }

@@ -141,11 +141,11 @@ export class SourceView implements View {
     const { app } = this, { model } = side;
     const values = side.sums.blocks(commandsOf(model, app.scope)).byShader(app.metricId);
     const order = Array.from({ length: values.length }, (_, s) => s).sort((a, b) => Number(values[b]) - Number(values[a]) || a - b);
-    const total = order.reduce((sum, s) => sum + Number(values[s]), 0) || 1;
+    const total = order.reduce((sum, s) => sum + Number(values[s]), 0) || 1, allKnown = order.every((s) => !model.text('shaders', 'not_counted', s));
     const select = h('select', { 'aria-label': 'Shader', class: 'shader-select', onchange: (event: Event) =>
       app.go({ shader: (event.target as HTMLSelectElement).value, line: null, file: null }) },
     ...order.map((s) => h('option', { value: s, selected: s === shader },
-      `${model.shaderName(s)} \u2013 ${model.text('shaders', 'stage', s)}, ${percentText((100 * Number(values[s])) / total)}`)));
+      `${model.shaderName(s)} \u2013 ${model.text('shaders', 'stage', s)}${allKnown ? `, ${percentText((100 * Number(values[s])) / total)}` : ''}`)));
     const kind = this.file >= 0 ? kKinds[model.t('files').numbers('kind')[this.file]] ?? '' : 'no source';
     const reason = model.text('shaders', 'not_counted', shader);
     const scope = app.scope.steps.filter((step) => !['shader', 'function', 'line'].includes(step.kind));

@@ -2,9 +2,9 @@
 
 import type { App, View } from '../app';
 import { h, printable, replace } from '../dom';
-import { kBy, scopeKey, type By } from '../model/groups';
+import { allCounted, kBy, scopeKey, type By } from '../model/groups';
 import { RowsMaker, type TableSource } from '../model/rows';
-import { formatSteps, stepName, type Kind, type Step } from '../model/scope';
+import { commandsOf, formatSteps, stepName, type Kind, type Step } from '../model/scope';
 import { makeTree, walk, type TreeNode } from '../model/tree';
 import { changeColour, colourKey, kindColour } from '../ui/colours';
 import { Icicle } from '../ui/icicle';
@@ -34,6 +34,7 @@ export class WhereView implements View {
   private source: TableSource | null = null;
   private sourceKey = '';
   private timer = 0;
+  private hasShares = true;
   private trees = new Map<string, TreeNode>();
 
   constructor(private readonly app: App) {
@@ -42,6 +43,7 @@ export class WhereView implements View {
       open: (path) => this.open(path),
       unit: () => app.unit,
       otherTitle: () => (app.side === app.before ? 'now' : 'before'),
+      hasShares: () => this.hasShares,
       describe: (text) => this.describe(text),
     });
     this.table = new VirtualTable({
@@ -178,6 +180,7 @@ export class WhereView implements View {
     if (!app.metricId) return;
     const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar'), path = walk(this.tree(own), steps);
     this.describe('');
+    this.hasShares = allCounted(app.side.model, commandsOf(app.side.model, app.scope));
     this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
     this.drawLegend();
   }
