@@ -166,9 +166,11 @@ void SpirvMutator::make_chain() {
   const Range range = instructions_[pick(instructions_.size())];
   const auto opcode = static_cast<spv::Op>(words_[range.begin] & spv::OpCodeMask);
   const spirv::OpcodeLayout layout = spirv::opcode_layout(opcode);
+  // The validator's messages take long for many types that would have the same or nested names.
+  if ((!layout.has_type && opcode != spv::Op::OpTypeStruct) || layout.ids == 0) return;
   const size_t result = layout.has_type ? 2 : 1;
   std::vector<uint32_t> copy(words_.begin() + range.begin, words_.begin() + range.end);
-  if (!layout.has_result || copy.size() <= result + 1) return;
+  if (copy.size() <= result + 1) return;
   const size_t operand = result + 1 + pick(copy.size() - result - 1);
   const uint32_t first = copy[result];
   uint32_t last = first;

@@ -37,8 +37,8 @@ inline void make_valid(Specialization& constants) {
     if (one.size < sizeof one.bits) one.bits &= (uint64_t{1} << 8 * one.size) - 1;
   }
   std::ranges::stable_sort(constants, {}, &SpecializationConstant::id);
-  const auto [first, last] = std::ranges::unique(constants, {}, &SpecializationConstant::id);
-  constants.erase(first, last);
+  const auto same_id = [](const auto& one, const auto& other) { return one.id == other.id; };
+  constants.erase(std::unique(constants.begin(), constants.end(), same_id), constants.end());
 }
 
 // Null: the application did not give it.

@@ -16,32 +16,39 @@ struct Row {
 };
 
 // Operands whose number of words varies, or that others follow.
+constexpr std::string_view kLong[] = {"LiteralString",
+                                      "LiteralContextDependentNumber",
+                                      "LiteralSpecConstantOpInteger",
+                                      "ImageOperands",
+                                      "MemoryAccess",
+                                      "TensorAddressingOperands",
+                                      "CooperativeMatrixOperands",
+                                      "TensorOperands",
+                                      "ExecutionMode",
+                                      "Decoration",
+                                      "LoopControl"};
+
 constexpr bool is_long(std::string_view kind) {
-  constexpr std::string_view kLong[] = {"LiteralString",
-                                        "LiteralContextDependentNumber",
-                                        "LiteralSpecConstantOpInteger",
-                                        "ImageOperands",
-                                        "MemoryAccess",
-                                        "TensorAddressingOperands",
-                                        "CooperativeMatrixOperands",
-                                        "TensorOperands",
-                                        "ExecutionMode",
-                                        "Decoration",
-                                        "LoopControl"};
   return kind.starts_with("Pair") || std::ranges::find(kLong, kind) != std::end(kLong);
 }
 
+// With pointers, since compilers limit the steps of constant expressions.
 constexpr uint16_t ids_among(std::string_view operands) {
   uint32_t ids = 0;
-  for (uint32_t place = 0; !operands.empty() && place < 15; ++place) {
-    const size_t end = std::min(operands.find(' '), operands.size());
-    std::string_view kind = operands.substr(0, end);
-    operands.remove_prefix(std::min(end + 1, operands.size()));
-    const bool repeats = kind.ends_with('*');
-    if (repeats || kind.ends_with('?')) kind.remove_suffix(1);
-    if (is_long(kind)) break;
-    if (kind.starts_with("Id")) ids |= repeats ? 0xffffu << place : 1u << place;
+  const char* begin = operands.data();
+  const char* const end = begin + operands.size();
+  for (uint32_t place = 0; begin != end && place < 15; ++place) {
+    const char* space = begin;
+    while (space != end && *space != ' ') ++space;
+    const bool repeats = space[-1] == '*';
+    const char* const kind_end = repeats || space[-1] == '?' ? space - 1 : space;
+    if (begin[0] == 'I' && begin[1] == 'd') {
+      ids |= repeats ? 0xffffu << place : 1u << place;
+    } else if (is_long({begin, kind_end})) {
+      break;
+    }
     if (repeats) break;
+    begin = space == end ? end : space + 1;
   }
   return static_cast<uint16_t>(ids);
 }
