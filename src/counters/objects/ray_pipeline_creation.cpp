@@ -163,9 +163,7 @@ class Draft {
     request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
     stages_.build(state_.instrumenter, sources, request);
     if (stages_.reads_slots()) {
-      no_room_ =
-          "a pipeline runs uninstrumented: a shader that cannot be changed reads push data where "
-          "the record pointer is";
+      reason_ = "a shader that cannot be changed reads push data where the record pointer is";
       return;
     }
     counting_.pStages = stages_.infos().data();
