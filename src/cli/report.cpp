@@ -273,7 +273,7 @@ void add_report(CLI::App& app, Action& chosen) {
   command
       ->add_option("--shader", options->shader,
                    "Only shaders whose name or stage matches (* and ? allowed) or whose hash "
-                   "starts like this")
+                   "starts like this, or those of a pipeline of this name or hash")
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
                     "With --by pass: merge identical passes; with --by line: merge a line of "

@@ -67,7 +67,7 @@ class StageLookup {
       shader_ = model_.shader_of(batch_.pipeline, sub, stage);
     }
     return shader_ == kNone ? model_.selection.shader.empty()
-                            : bool(model_.shader_selected[shader_]);
+                            : model_.is_selected(shader_, batch_.pipeline);
   }
   uint32_t shader() const { return shader_; }
 

@@ -255,6 +255,23 @@ class Timeline {
   std::unordered_map<uint32_t, uint32_t> next_command_, next_pass_;  // by frame
 };
 
+// Shaders that the selection does not name, of pipelines that it names.
+void select_by_pipeline(Model& model) {
+  model.selected_by_pipeline.resize(model.shaders.size());
+  model.pipeline_selected.resize(model.pipelines.size());
+  if (model.selection.shader.empty()) return;
+  for (uint32_t pipeline = 0; pipeline < model.pipelines.size(); ++pipeline) {
+    if (!pipeline_matches(model, pipeline, model.selection.shader)) continue;
+    model.pipeline_selected[pipeline] = true;
+    for (const store::RowId id : model.pipelines[pipeline].shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader == kNone || model.shader_selected[shader]) continue;
+      model.shader_selected[shader] = true;
+      model.selected_by_pipeline[shader] = true;
+    }
+  }
+}
+
 }  // namespace
 
 Result<Model> load_model(store::Reader reader, const Selection& selection, Model::Detail detail) {
@@ -264,6 +281,7 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);
+  model.pipeline_names = name_pipelines(model);
   ShaderConstants constants = describe_constants(model);
   model.shader_constants = std::move(constants.specialized);
   std::vector<std::string> disambiguated =
@@ -272,8 +290,8 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
     model.shader_selected.push_back(shader_matches(model, shader, selection.shader) ||
                                     disambiguated[shader] == selection.shader);
   }
+  select_by_pipeline(model);
   model.shader_names = std::move(disambiguated);
-  model.pipeline_names = name_pipelines(model);
   return model;
 }
 

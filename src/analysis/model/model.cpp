@@ -23,6 +23,11 @@ uint32_t Model::parent_of_label(uint32_t label) const {
   return parent != kNone && parent < label ? parent : kNone;
 }
 
+bool Model::is_selected(uint32_t shader, uint32_t pipeline) const {
+  if (!shader_selected[shader] || !selected_by_pipeline[shader]) return shader_selected[shader];
+  return pipeline != kNone && pipeline_selected[pipeline];
+}
+
 bool Model::frame_selected(uint32_t frame) const {
   return !selection.frames || selection.frames->contains(frames[frame].number);
 }

@@ -100,6 +100,8 @@ struct Model {
   std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized
   std::vector<std::string> pipeline_names;    // by pipeline: see names.h
   std::vector<bool> shader_selected;          // by shader
+  std::vector<bool> selected_by_pipeline;     // by shader: only in selected pipelines
+  std::vector<bool> pipeline_selected;        // by pipeline: the selection names it
   std::vector<bool> used_before;              // by pipeline: used before the selected frames
 
   // What `commands` has an element for.
@@ -116,6 +118,8 @@ struct Model {
   // terminates.
   uint32_t parent_of_label(uint32_t label) const;
   bool frame_selected(uint32_t frame) const;
+  // Whether what the shader runs in this pipeline is selected.
+  bool is_selected(uint32_t shader, uint32_t pipeline) const;
   // Of all others, the tables say "dispatch". Commands that the device generates inside a render
   // pass are draws: nothing else may be there.
   bool is_draw(const Command& command) const;

@@ -31,6 +31,25 @@ std::string source_name(const Model& model, store::RowId module_id) {
   return map ? map->source_name() : std::string();
 }
 
+// Of the pipelines with a shader of a module; "" for those without a name.
+std::map<store::RowId, std::set<std::string>> pipeline_names_of_modules(const Model& model) {
+  std::map<store::RowId, std::set<std::string>> names;
+  for (const store::PipelineRow& pipeline : model.pipelines) {
+    for (const store::RowId id : pipeline.shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader != kNone && model.shaders[shader].module)
+        names[*model.shaders[shader].module].insert(pipeline.name);
+    }
+  }
+  return names;
+}
+
+// Whether the pattern is the start of a hash.
+bool is_hash_prefix(const std::string& pattern, const std::string& hash) {
+  constexpr size_t kMinDigits = 4;
+  return pattern.size() >= kMinDigits && hash.starts_with(pattern);
+}
+
 // The most common VkFormats of attachments, by number because captures are read without Vulkan.
 std::string format_text(int64_t format) {
   constexpr std::pair<int64_t, const char*> kNames[] = {
@@ -92,8 +111,12 @@ std::string shader_hash(const Model& model, uint32_t shader) {
 
 std::vector<std::string> name_shaders(const Model& model) {
   std::map<store::RowId, std::string> names;  // by module
+  const auto names_of_pipelines = pipeline_names_of_modules(model);
   for (const store::ModuleRow& module : model.modules) {
     std::string name = module.name.empty() ? source_name(model, module.id) : module.name;
+    const auto pipelines = names_of_pipelines.find(module.id);
+    if (name.empty() && pipelines != names_of_pipelines.end() && pipelines->second.size() == 1)
+      name = *pipelines->second.begin();
     names[module.id] = name.empty() ? short_hash(module.hash) : std::move(name);
   }
   std::vector<std::string> result;
@@ -155,11 +178,18 @@ bool shader_matches(const Model& model, uint32_t shader, const std::string& patt
   const store::ShaderRow& row = model.shaders[shader];
   const std::string& name = model.shader_names[shader];
   const std::string hash = shader_hash(model, shader);
-  constexpr size_t kMinDigits = 4;
   const bool is_hash = name == short_hash(hash);
   return (!is_hash && matches_pattern(pattern, name)) ||
          matches_pattern(pattern, stage_name(row.stage)) || pattern == row.entry_point ||
-         (pattern.size() >= kMinDigits && hash.starts_with(pattern));
+         is_hash_prefix(pattern, hash);
+}
+
+bool pipeline_matches(const Model& model, uint32_t pipeline, const std::string& pattern) {
+  const store::PipelineRow& row = model.pipelines[pipeline];
+  if (pattern == row.name || pattern == model.pipeline_names[pipeline]) return !pattern.empty();
+  const bool has_wildcards = pattern.find_first_of("*?") != std::string::npos;
+  return is_hash_prefix(pattern, row.hash) ||
+         (has_wildcards && !row.name.empty() && matches_pattern(pattern, row.name));
 }
 
 std::string pass_text(const Pass* pass) {

@@ -15,7 +15,7 @@ std::string stage_name(uint32_t stage);
 std::string short_hash(const std::string& hash);
 
 // By shader: the name that the application gave the module, else the name of the source file in its
-// debug information, else its short hash.
+// debug information, else the name of its pipelines if they have one, else its short hash.
 std::vector<std::string> name_shaders(const Model& model);
 // The model's names. If several shaders of a stage have the same name, the short hash, the entry
 // point or the specialization constants that differ are appended: "blur.frag (0123abcd)",
@@ -31,6 +31,10 @@ std::string pipeline_name(const Model& model, uint32_t pipeline);
 // A pattern matches a shader by its name or stage, its entry point, or the start of its hash (at
 // least 4 digits).
 bool shader_matches(const Model& model, uint32_t shader, const std::string& pattern);
+
+// A pattern matches a pipeline by its name, also as tables show it, or the start of its hash (at
+// least 4 digits). A pattern without * and ? must be the whole name.
+bool pipeline_matches(const Model& model, uint32_t pipeline, const std::string& pattern);
 
 // "DrawIndexed 36 x 2", "Dispatch 4 x 1 x 1 firstThing=7": a call without its prefix, first its
 // sizes, then its other parameters that are not 0.

@@ -76,6 +76,16 @@ uint32_t Variants::of(uint32_t pipeline, uint32_t shader) const {
   return found == of_.end() ? shader : found->second;
 }
 
+bool Variants::is_selected(const Model& model, uint32_t variant) const {
+  const uint32_t shader = variants_[variant].shader;
+  if (!model.shader_selected[shader] || !model.selected_by_pipeline[shader] || !is_split_[shader])
+    return model.shader_selected[shader];
+  for (uint32_t pipeline = 0; pipeline < model.pipelines.size(); ++pipeline) {
+    if (model.pipeline_selected[pipeline] && of(pipeline, shader) == variant) return true;
+  }
+  return false;
+}
+
 std::string variant_text(const Model& model, const Variant& variant) {
   return variant.pipeline == kNone ? std::string() : model.pipeline_names[variant.pipeline];
 }

@@ -30,6 +30,8 @@ class Variants {
   // The variant of a shader that this pipeline uses.
   uint32_t of(uint32_t pipeline, uint32_t shader) const;
   bool is_split(uint32_t shader) const { return is_split_[shader]; }
+  // Whether it is selected, in one of its pipelines.
+  bool is_selected(const Model& model, uint32_t variant) const;
 
  private:
   void split(const Model& model, const std::vector<uint32_t>& alike, uint32_t shader);

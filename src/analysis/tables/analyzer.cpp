@@ -102,6 +102,14 @@ Result<std::vector<Table>> Analyzer::gl_overview(TableOptions options) {
   return std::vector<Table>{std::move(*counters), std::move(*frames)};
 }
 
+// Work outside of passes is known by its labels, or else by its pipelines.
+By Analyzer::main_group() const {
+  if (!model_->passes.empty()) return By::Pass;
+  const bool has_labels = std::ranges::any_of(
+      model_->commands, [](const Command& command) { return command.label != kNone; });
+  return has_labels ? By::Label : By::Pipeline;
+}
+
 Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   std::vector<Table> tables;
   if (counts_frames(*model_)) {
@@ -114,9 +122,7 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   first.header_above = rest.header_above = true;
   if (options.top == 0) first.top = kOverviewPasses, rest.top = kOverviewRows;
   const std::pair<By, const TableOptions*> wanted[] = {
-      {model_->passes.empty() ? By::Draw : By::Pass, &first},
-      {By::Shader, &rest},
-      {By::Line, &rest}};
+      {main_group(), &first}, {By::Shader, &rest}, {By::Line, &rest}};
   for (const auto& [by, by_options] : wanted) {
     auto made = table(by, *by_options);
     if (!made) return made.error();
@@ -151,7 +157,7 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
 // A shader with several specializations is listed once for each specialization that ran.
 bool Analyzer::is_listed(uint32_t variant, const BlockTotals& blocks) const {
   const Variant& v = (*variants_)[variant];
-  if (!model_->shader_selected[v.shader]) return false;
+  if (!variants_->is_selected(*model_, variant)) return false;
   return v.pipeline != kNone || !variants_->is_split(v.shader) || blocks.block_count(variant) != 0;
 }
 

@@ -36,7 +36,7 @@ class Analyzer {
   // Makes one table. By::Frame gives two tables if both Vulkan and GL have frames.
   Result<std::vector<Table>> tables(By by, const TableOptions& options);
 
-  // The overview of a capture: its passes (or its dispatches if it has no passes), shaders and
+  // The overview of a capture: its passes (without any, its labels or pipelines), shaders and
   // lines; for GL its counters and slowest frames.
   Result<std::vector<Table>> overview(const TableOptions& options);
 
@@ -46,6 +46,7 @@ class Analyzer {
  private:
   Result<std::vector<Table>> gl_overview(TableOptions options);
   Result<Table> command_table(GroupBy by, const TableOptions& options);
+  By main_group() const;
   Result<const BlockTotals*> totals();
   bool is_listed(uint32_t variant, const BlockTotals& blocks) const;
 

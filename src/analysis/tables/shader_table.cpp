@@ -79,7 +79,7 @@ class ShaderTable {
   // Shaders that ran uncounted have a row, too, which holds only the reason.
   bool wanted(size_t row) const {
     if (row == unknown_) return measured_[row];
-    return model_.shader_selected[variants_[row].shader] &&
+    return variants_.is_selected(model_, static_cast<uint32_t>(row)) &&
            (measured_[row] || usage_[row].commands != 0);
   }
 

@@ -13,7 +13,7 @@ export interface TreeNode {
   children: () => TreeNode[];
 }
 
-export interface TreeOptions { metric: string; byFrame: boolean; byLabel: boolean; }
+export interface TreeOptions { metric: string; byFrame: boolean; byPass: boolean; byLabel: boolean; }
 
 class Tree {
   private readonly every: boolean;
@@ -25,7 +25,7 @@ class Tree {
   root(commands: Int32Array | null): TreeNode {
     const value = this.sums.total(this.options.metric, null, commands);
     const all = commands ?? Int32Array.from({ length: this.model.t('commands').rows }, (_, i) => i);
-    const levels: Kind[] = [...(this.options.byFrame ? ['frame' as const] : []), 'pass', this.options.byLabel ? 'label' : 'pipeline'];
+    const levels: Kind[] = [...(this.options.byFrame ? ['frame' as const] : []), ...(this.options.byPass ? ['pass' as const] : []), this.options.byLabel ? 'label' : 'pipeline'];
     return this.node(null, 'all', value, () => this.split(all, levels, []));
   }
 

@@ -147,7 +147,8 @@ export class OverviewView implements View {
   }
 
   private tops(what: string, byChange: boolean): HTMLElement {
-    const titles: [By, string][] = [['pass', 'passes'], ['shader', 'shaders'], ['line', 'lines']];
+    const groups = { pass: 'passes', label: 'labels', pipeline: 'pipelines' }, group = this.app.now.model.mainGroup;
+    const titles: [By, string][] = [[group, groups[group]], ['shader', 'shaders'], ['line', 'lines']];
     return h('div', { class: 'tops' }, ...titles.map(([by, title]) => this.top(by, `${what} ${title}`, byChange)));
   }
 
@@ -190,6 +191,6 @@ export class OverviewView implements View {
     const { app } = this, { model } = side;
     if (by === 'line') return app.lineLink(side, model.rowsOf('lines', step.id)[0]);
     if (by === 'shader') return { view: 'source', shader: String(model.rowsOf('shaders', step.id)[0]), line: null, side: side === app.before ? 'before' : null };
-    return { view: 'where', in: formatSteps([step]), by: 'pipeline', sort: null, q: null };
+    return { view: 'where', in: formatSteps([step]), by: by === 'pipeline' ? 'shader' : 'pipeline', sort: null, q: null };
   }
 }

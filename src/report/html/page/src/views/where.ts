@@ -60,7 +60,7 @@ export class WhereView implements View {
 
   private get by(): By {
     const by = this.app.state.get('by');
-    return (kBy as readonly string[]).includes(by) ? (by as By) : this.app.now.model.t('passes').rows ? 'pass' : 'similar';
+    return (kBy as readonly string[]).includes(by) ? (by as By) : this.app.now.model.mainGroup;
   }
 
   private get byFrame(): boolean {
@@ -68,7 +68,9 @@ export class WhereView implements View {
     return wanted ? wanted === '1' : !this.app.against && rows > 1 && rows <= kMaxFrames;
   }
 
-  private get byLabel(): boolean { return this.app.state.get('level') === 'label'; }
+  // Captures without passes have no such level.
+  private get byPass(): boolean { return this.app.sides.some(({ model }) => model.mainGroup === 'pass'); }
+  private get byLabel(): boolean { return this.app.state.get('level', this.app.now.model.mainGroup) === 'label'; }
 
   private narrow(steps: Step[]): void {
     this.app.go({ in: formatSteps(steps) });
@@ -140,7 +142,7 @@ export class WhereView implements View {
   private drawLevels(): void {
     const { app } = this;
     const frames = h('input', { type: 'checkbox', checked: this.byFrame, onchange: () => app.state.set({ byframe: this.byFrame ? '0' : '1' }) });
-    const level = h('select', { 'aria-label': 'Level below passes', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value === 'label' ? 'label' : null }) },
+    const level = h('select', { 'aria-label': this.byPass ? 'Level below passes' : 'Level above shaders', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value }) },
       h('option', { value: 'pipeline', selected: !this.byLabel }, 'pipelines'), h('option', { value: 'label', selected: this.byLabel }, 'labels'));
     replace(this.levels, h('label', { class: 'check' }, frames, 'frames'), level);
   }
@@ -154,10 +156,10 @@ export class WhereView implements View {
   private tree(title: string): TreeNode {
     const { app } = this, side = title === 'before' ? app.before! : app.now;
     const scope = { frames: app.scope.frames, steps: app.scope.steps.filter(({ kind }) => kind === 'command' || kind === 'similar') };
-    const key = `${title} ${app.metricId} ${scopeKey(scope)} ${this.byFrame} ${this.byLabel}`;
+    const key = `${title} ${app.metricId} ${scopeKey(scope)} ${this.byFrame} ${this.byPass} ${this.byLabel}`;
     let tree = this.trees.get(key);
     if (!tree) {
-      tree = makeTree(side.model, side.sums, scope, { metric: app.metricId, byFrame: this.byFrame, byLabel: this.byLabel });
+      tree = makeTree(side.model, side.sums, scope, { metric: app.metricId, byFrame: this.byFrame, byPass: this.byPass, byLabel: this.byLabel });
       if (this.trees.size > 8) this.trees.clear();
       this.trees.set(key, tree);
     }
@@ -178,7 +180,7 @@ export class WhereView implements View {
   private drawIcicle(): void {
     const { app } = this;
     if (!app.metricId) return;
-    const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar'), path = walk(this.tree(own), steps);
+    const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar' && (kind !== 'pass' || this.byPass)), path = walk(this.tree(own), steps);
     this.describe('');
     this.hasShares = allCounted(app.side.model, commandsOf(app.side.model, app.scope));
     this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
