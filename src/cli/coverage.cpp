@@ -98,7 +98,10 @@ int write_output(const analysis::Coverage& coverage, const CoverageOptions& opti
                                ? report::lcov_tracefile(coverage, *paths)
                                : report::cobertura_xml(coverage, *paths, TALLY_VERSION);
   const Status written = replace_file(options.output, text);
-  return written ? kDone : fail(written.error());
+  if (!written) return fail(written.error());
+  if (const std::string left_out = report::lines_left_out(coverage); !left_out.empty())
+    say(left_out);
+  return kDone;
 }
 
 int run(const CoverageOptions& options) {

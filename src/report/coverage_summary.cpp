@@ -53,6 +53,8 @@ Table file_table(const analysis::Coverage& coverage) {
   }
   if (coverage.files.size() > 1) table.rows.push_back(row_of("total", all));
   table.total_rows = table.rows.size();
+  if (const std::string left_out = lines_left_out(coverage); !left_out.empty())
+    table.notes.push_back(left_out);
   return table;
 }
 
@@ -95,6 +97,12 @@ Table shader_table(const analysis::Coverage& coverage) {
 }
 
 }  // namespace
+
+std::string lines_left_out(const analysis::Coverage& coverage) {
+  if (coverage.lines_left_out == 0) return {};
+  return fmt::format("{} line(s) are left out: `#line` gives them numbers that no file has.",
+                     coverage.lines_left_out);
+}
 
 void write_coverage_summary(const analysis::Coverage& coverage, size_t width, const Output& out) {
   write_text_table(file_table(coverage), {.width = width, .remedy = "the terminal is too narrow"},

@@ -109,6 +109,27 @@ class CoverageCommand : public testing::Test {
   store::TestDirectory folder_;
 };
 
+// The text of the branching shader, one line of which becomes a #line. Its lines are not moved:
+// what stands there now is line 900 and on, so the lines with code have no text.
+TEST_F(CoverageCommand, genhtml_accepts_lines_that_line_directives_move) {
+  capture("a.tally", {10, 3, 7, 10});
+  change_spirv("a.tally", [](std::string& words) {
+    constexpr std::string_view kFirst = "void main() {";
+    const size_t at = words.find(kFirst);
+    ASSERT_NE(at, std::string::npos);
+    words.replace(at, kFirst.size(), "#line 900    ");
+  });
+  const auto run = run_script(folder_.path(),
+                              "\"$TALLY\" coverage a.tally -o shaders.info --sources src &&"
+                              "genhtml --branch-coverage --output-directory html shaders.info && "
+                              "cat src/shaders/branch.comp");
+  ASSERT_EQ(run.end.shell_status(), 0) << run.standard_output << run.standard_error;
+  EXPECT_EQ(run.standard_error, "");
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("#line 900    \n(not available)\n(not available)\n(not available)\n\n"
+                        "(not available)\n"));
+}
+
 TEST_F(CoverageCommand, genhtml_makes_its_pages_without_a_warning) {
   capture("a.tally", {10, 3, 0, 10});
   capture("b.tally", {5, 5, 0, 5});

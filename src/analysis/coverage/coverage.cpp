@@ -8,8 +8,10 @@
 #include "analysis/coverage/branch_counts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
+#include "analysis/model/source_text.h"
 #include "analysis/source/missing_texts.h"
 #include "base/hash.h"
+#include "spirv/analysis/line_directives.h"
 
 namespace tally::analysis {
 namespace {
@@ -56,6 +58,17 @@ ShaderState state_of(const Use& use) {
 
 std::string text_hash(const std::string& text) {
   return to_string(hash_bytes(std::as_bytes(std::span(text))));
+}
+
+// Other tools refuse lines that a file does not have. Returns the number of lines.
+uint64_t remove_lines_beyond_end(FileCoverage& file) {
+  const uint32_t end = file.text.empty() ? spirv::kMaxNumberedLine
+                                         : static_cast<uint32_t>(lines_of_text(file.text).size());
+  const uint64_t lines = file.lines.size();
+  file.lines.erase(file.lines.upper_bound(end), file.lines.end());
+  std::erase_if(file.functions, [&](const auto& function) { return function.second.line > end; });
+  std::erase_if(file.branches, [&](const auto& branch) { return std::get<0>(branch.first) > end; });
+  return lines - file.lines.size();
 }
 
 }  // namespace
@@ -144,11 +157,12 @@ class CoverageBuilder::Capture {
 
   std::vector<FileCoverage*> files_of(uint32_t shader, const ShaderCode& code) {
     std::vector<FileCoverage*> files;
-    for (const spirv::SourceFile& file : code.map.files()) {
+    for (uint32_t f = 0; f < code.map.files().size(); ++f) {
+      const spirv::SourceFile& file = code.map.files()[f];
       const std::string name = file.name.empty() ? model_.shader_names[shader] : file.name;
       const auto stored = stored_texts_.find(name);
       const bool is_stored = file.text.empty() && stored != stored_texts_.end();
-      const std::string& text = is_stored ? stored->second : file.text;
+      const std::string text = is_stored ? numbered_text(code.map, f, stored->second) : file.text;
       FileCoverage& added = builder_.files_[{name, text}];
       added.name = added.recorded_name = name;
       added.text = text;
@@ -210,6 +224,7 @@ Status CoverageBuilder::add(const Model& model, const Progress& progress) {
 }
 
 Coverage CoverageBuilder::finish() && {
+  for (auto& [key, file] : files_) coverage_.lines_left_out += remove_lines_beyond_end(file);
   std::map<std::string, size_t> texts;  // by name
   std::erase_if(files_, [](const auto& file) { return file.second.lines.empty(); });
   for (const auto& [key, file] : files_) ++texts[key.first];

@@ -33,7 +33,7 @@ struct FileCoverage {
 
   std::string name;           // unique: of several texts, with a hash of the text
   std::string recorded_name;  // as recorded in the shaders
-  std::string text;           // empty: not in the capture
+  std::string text;           // empty: not in the capture; else it has all of `lines`
   std::map<uint32_t, uint64_t> lines;
   std::map<std::string, FunctionCoverage> functions;
   std::map<BranchKey, BranchCoverage> branches;
@@ -67,6 +67,8 @@ struct UncoveredShader {
 struct Coverage {
   std::vector<FileCoverage> files;  // by name
   std::vector<UncoveredShader> uncovered;
+  // That have code, but numbers for which no file has lines; they are in no file.
+  uint64_t lines_left_out = 0;
   std::vector<std::string> captures;
   int64_t last_start_unix_ns = 0;  // of the newest capture
 };

@@ -102,6 +102,49 @@ TEST_F(CoverageTest, lines_functions_and_branches_have_exact_counts) {
   EXPECT_TRUE(coverage.uncovered.empty());
 }
 
+// Line 3 of the text is line 1000; line 2 has no code, and lines 1002 and 4,000,000,000 no text.
+constexpr const char* kLineDirective = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "beyond.comp"
+OpSource GLSL 450 %file "first
+#line 1000
+code
+"
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%one = OpConstant %uint 1
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %file 1000 0
+%a = OpIAdd %uint %one %one
+OpLine %file 1002 0
+%b = OpIAdd %uint %one %one
+OpLine %file 4000000000 0
+%c = OpIAdd %uint %one %one
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(CoverageTest, files_have_all_lines_that_they_are_said_to_have) {
+  const std::string path = folder_.file("a");
+  TestScene scene(path);
+  scene.begin_frame(0);
+  scene.dispatch(scene.add_pipeline("p", "", scene.add_shader("1", "", assembled(kLineDirective))),
+                 {}, {}, {7});
+  scene.finish();
+  const Coverage coverage = coverage_of({path});
+  ASSERT_EQ(coverage.files.size(), 1u);
+  const FileCoverage& file = coverage.files[0];
+  EXPECT_THAT(file.lines, ElementsAre(Pair(1000, 7), Pair(1002, 7)));
+  EXPECT_EQ(coverage.lines_left_out, 1u);
+  EXPECT_EQ(file.text,
+            "first\n#line 1000\n" + std::string(997, '\n') + "code\n\n(not available)\n");
+}
+
 TEST_F(CoverageTest, captures_and_permutations_are_summed) {
   const Coverage coverage =
       coverage_of({capture("a", {10, 3, 7, 10}, {"1111", "2222"}), capture("b", {5, 5, 0, 5})});

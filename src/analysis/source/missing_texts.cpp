@@ -1,6 +1,9 @@
 #include "analysis/source/missing_texts.h"
 
 #include <set>
+#include <utility>
+
+#include "spirv/analysis/line_directives.h"
 
 namespace tally::analysis {
 
@@ -21,6 +24,18 @@ std::vector<bool> files_with_code(const spirv::BlockMap& map) {
     }
   }
   return has_code;
+}
+
+std::string numbered_text(const spirv::BlockMap& map, uint32_t file, std::string text) {
+  std::vector<spirv::SourceLocation> code;
+  for (const spirv::Block& block : map.blocks()) {
+    for (const spirv::LineCost& line : map.lines_of(block)) {
+      if (line.location.file == file) code.push_back({0, line.location.line});
+    }
+  }
+  std::vector<spirv::SourceFile> files = {{map.files()[file].name, std::move(text)}};
+  spirv::number_lines(files, code);
+  return std::move(files[0].text);
 }
 
 FoundTexts find_texts(const Model& model, const SourceFolder& folder) {

@@ -23,6 +23,10 @@ struct FoundTexts {
 // Looks for the files with code whose texts the shaders do not hold.
 FoundTexts find_texts(const Model& model, const SourceFolder& folder);
 
+// The text of a file of the map from elsewhere, as compilers number its lines
+// (spirv/analysis/line_directives.h).
+std::string numbered_text(const spirv::BlockMap& map, uint32_t file, std::string text);
+
 // By file: whether a block has a line of it.
 std::vector<bool> files_with_code(const spirv::BlockMap& map);
 

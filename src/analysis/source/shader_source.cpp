@@ -9,6 +9,7 @@
 #include "analysis/model/source_text.h"
 #include "analysis/source/missing_texts.h"
 #include "analysis/source/reconstruct.h"
+#include "spirv/analysis/line_directives.h"
 
 namespace tally::analysis {
 namespace {
@@ -44,10 +45,11 @@ std::string ShaderSource::file_title(uint32_t file) const {
 }
 
 const std::string& ShaderSource::text(const spirv::SourceLocation& location) const {
-  static const std::string kUnknown;
+  static const std::string kUnknown, kNotAvailable(spirv::kNoText);
   if (location.file >= files_.size() || location.line == 0) return kUnknown;
   const auto& lines = files_[location.file].lines;
-  return location.line <= lines.size() ? lines[location.line - 1] : kUnknown;
+  if (location.line <= lines.size()) return lines[location.line - 1];
+  return lines.empty() ? kUnknown : kNotAvailable;
 }
 
 ShaderSources::ShaderSources(const Model& model, ShaderCodes& codes, SourceOptions options)
@@ -83,29 +85,30 @@ ShaderSource ShaderSources::make(uint32_t shader, const ShaderCode& code) {
 
 void ShaderSources::add_files(ShaderSource& source, const spirv::BlockMap& map) {
   const std::vector<bool> has_code = files_with_code(map);
-  for (size_t i = 0; i < map.files().size(); ++i) {
+  for (uint32_t i = 0; i < map.files().size(); ++i) {
     const spirv::SourceFile& file = map.files()[i];
     SourceFileText& added = source.files_.emplace_back(
         SourceFileText{file.name, lines_of_text(file.text), SourceOrigin::Debug});
-    if (added.lines.empty() && has_code[i]) add_text_from_outside(added);
+    if (added.lines.empty() && has_code[i]) add_text_from_outside(map, i, added);
   }
 }
 
-void ShaderSources::add_text_from_outside(SourceFileText& file) {
-  if (const auto stored = stored_texts_.find(file.name); stored != stored_texts_.end()) {
-    file.lines = lines_of_text(stored->second);
-    file.origin = SourceOrigin::File;
-    return;
-  }
-  const auto match = options_.folder ? options_.folder->find(file.name) : std::nullopt;
+void ShaderSources::add_text_from_outside(const spirv::BlockMap& map, uint32_t file,
+                                          SourceFileText& added) {
+  const auto add = [&](const std::string& text) {
+    added.lines = lines_of_text(numbered_text(map, file, text));
+    added.origin = SourceOrigin::File;
+  };
+  if (const auto stored = stored_texts_.find(added.name); stored != stored_texts_.end())
+    return add(stored->second);
+  const auto match = options_.folder ? options_.folder->find(added.name) : std::nullopt;
   if (match && match->candidates.empty()) {
-    file.lines = lines_of_text(match->text);
-    file.origin = SourceOrigin::File;
+    add(match->text);
   } else if (match) {
     add_once(ambiguous_files_,
-             fmt::format("{} ({})", file.name, fmt::join(match->candidates, ", ")));
+             fmt::format("{} ({})", added.name, fmt::join(match->candidates, ", ")));
   } else {
-    add_once(missing_files_, file.name);
+    add_once(missing_files_, added.name);
   }
 }
 

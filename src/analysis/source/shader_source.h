@@ -52,7 +52,7 @@ class ShaderSource {
   const std::vector<SourceFileText>& files() const { return files_; }
   // The file's name without its folders; "source" if it has no name.
   std::string file_title(uint32_t file) const;
-  // "" if the text is not known.
+  // "" if the file has no text, spirv::kNoText if it has none of this line.
   const std::string& text(const spirv::SourceLocation& location) const;
   // Why the choice fell on SPIR-V although GLSL was wanted; empty if it did not.
   const std::string& why_not_reconstructed() const { return why_not_; }
@@ -85,7 +85,7 @@ class ShaderSources {
  private:
   ShaderSource make(uint32_t shader, const ShaderCode& code);
   void add_files(ShaderSource& source, const spirv::BlockMap& map);
-  void add_text_from_outside(SourceFileText& file);
+  void add_text_from_outside(const spirv::BlockMap& map, uint32_t file, SourceFileText& added);
   void add_reconstruction(ShaderSource& source, uint32_t shader, const ShaderCode& code);
 
   const Model& model_;

@@ -81,7 +81,7 @@ OpReturn
 OpFunctionEnd
 )";
 
-spirv::Module assembled(const char* text) {
+spirv::Module module_of(const char* text) {
   return spirv::test::parsed(spirv::test::assemble(text, spirv::make_version(1, 3)));
 }
 
@@ -102,7 +102,7 @@ std::set<std::string> texts_of_block(const Reconstruction& made, size_t block) {
 }
 
 TEST(Reconstruction, each_block_has_the_lines_that_it_became) {
-  const Reconstruction made = reconstructed(assembled(kLoop));
+  const Reconstruction made = reconstructed(module_of(kLoop));
   ASSERT_EQ(made.map.blocks().size(), 7u);
   const std::string name = *texts_of_block(made, 1).begin();
   EXPECT_THAT(name, testing::StartsWith("for (uint "));
@@ -114,7 +114,7 @@ TEST(Reconstruction, each_block_has_the_lines_that_it_became) {
 }
 
 TEST(Reconstruction, lines_outside_loop_headers_belong_to_one_block) {
-  const Reconstruction made = reconstructed(assembled(kLoop));
+  const Reconstruction made = reconstructed(module_of(kLoop));
   std::map<uint32_t, std::set<size_t>> blocks_of_line;
   for (size_t b = 0; b < made.map.blocks().size(); ++b) {
     for (const spirv::LineCost& line : made.map.lines_of(made.map.blocks()[b]))
@@ -140,7 +140,7 @@ TEST(Reconstruction, constants_have_the_values_of_the_pipeline) {
 }
 
 TEST(Reconstruction, text_holds_no_directive_of_ours) {
-  for (const std::string& line : reconstructed(assembled(kLoop)).lines) {
+  for (const std::string& line : reconstructed(module_of(kLoop)).lines) {
     EXPECT_EQ(line.find("#line"), std::string::npos);
     EXPECT_EQ(line.find("line_directive"), std::string::npos);
   }
@@ -157,7 +157,7 @@ TEST(Reconstruction, debug_information_of_the_module_is_not_in_the_way) {
 TEST(Reconstruction, invalid_modules_are_refused_before_spirv_cross_sees_them) {
   std::string text = kLoop;
   text.replace(text.find("%new = OpIAdd %uint %old %i"), 27, "%new = OpFAdd %uint %old %i");
-  const spirv::Module module = assembled(text.c_str());
+  const spirv::Module module = module_of(text.c_str());
   const auto made = reconstruct(module, module.entry_points().front(), "x");
   ASSERT_FALSE(made.ok());
   EXPECT_THAT(made.error().message, HasSubstr("SPIRV-Tools does not accept the module"));
@@ -217,7 +217,7 @@ TEST(Reconstruct, an_instruction_that_the_tools_do_not_know_is_named) {
 }
 
 TEST(LineMarks, marked_copies_are_valid) {
-  const spirv::Module module = assembled(kLoop);
+  const spirv::Module module = module_of(kLoop);
   std::vector<uint32_t> lines(module.instruction_count());
   const std::vector<bool> marks = markable(module);
   for (uint32_t i = 0; i < lines.size(); ++i) lines[i] = marks[i] ? i + 1 : 0;
@@ -226,7 +226,7 @@ TEST(LineMarks, marked_copies_are_valid) {
 }
 
 TEST(LineMarks, text_without_marks_gives_no_instruction_a_line) {
-  const spirv::Module module = assembled(kLoop);
+  const spirv::Module module = module_of(kLoop);
   const GlslLines read =
       read_marks(module, "#line 99999 \"tally\"\nvoid main()\n{\n#line 0\n}\n}\n#line x\n");
   EXPECT_THAT(read.text, ElementsAre("void main()", "{", "}", "}"));

@@ -12,6 +12,9 @@
 namespace tally::analysis {
 namespace {
 
+// More empty lines in a row are left out; `#line` may leave thousands.
+constexpr uint32_t kMaxEmptyLines = 4;
+
 // Whether the shader has counts, and why not.
 enum class Use { Counted, NotCounted, NotUsed };
 
@@ -55,11 +58,8 @@ class Listing {
     start(is_reconstructed ? "glsl" : "source");
     if (is_reconstructed) table_.title = "Reconstructed GLSL of " + table_.title;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> lines;
-    std::vector<uint32_t> last_line(source.files().size());
     for (LineValues& line : line_values(code_, source.map(), variant_, totals_, metrics_)) {
-      const auto& [file, number, column, end_line] = line.location;
-      if (file < last_line.size()) last_line[file] = std::max(last_line[file], number);
-      lines[{file, number}] = std::move(line.metrics);
+      lines[{line.location.file, line.location.line}] = std::move(line.metrics);
     }
     std::multimap<std::pair<uint32_t, uint32_t>, LineBranch> branches;
     for (LineBranch& branch : branches_by_line(branches_, source.map())) {
@@ -68,14 +68,22 @@ class Listing {
     }
     for (uint32_t file = 0; file < source.files().size(); ++file) {
       const auto texts = static_cast<uint32_t>(source.files()[file].lines.size());
-      for (uint32_t line = 1; line <= std::max(texts, last_line[file]); ++line) {
+      uint32_t empty_lines = 0;  // before this one
+      const auto add_line = [&](uint32_t line) {
         const auto values = lines.find({file, line});
-        if (texts == 0 && values == lines.end()) continue;
-        add(fmt::format("{}:{}", source.file_title(file), line), source.text({file, line}),
+        const std::string& text = source.text({file, line});
+        const bool is_empty = text.empty() && values == lines.end();
+        empty_lines = is_empty ? empty_lines + 1 : 0;
+        if (empty_lines > kMaxEmptyLines) return;
+        add(fmt::format("{}:{}", source.file_title(file), line), text,
             values == lines.end() || use_ == Use::NotCounted ? nullptr : &values->second);
         const auto [first, last] = branches.equal_range({file, line});
         for (auto branch = first; branch != last; ++branch) add_branch(branch->second.counts);
-      }
+      };
+      for (uint32_t line = 1; line <= texts; ++line) add_line(line);
+      for (auto at = lines.upper_bound({file, texts}); at != lines.end() && at->first.first == file;
+           ++at)
+        add_line(at->first.second);
     }
     return std::move(table_);
   }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "analysis/model/label_paths.h"
 #include "analysis/model/load_model.h"
@@ -447,6 +448,120 @@ TEST_F(Subgroups, show_their_efficiency_beside_the_source) {
 }
 
 // Two modules with the same name, one of which has two specializations.
+// Without debug information.
+constexpr const char* kNameless = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(Tables, a_shader_without_a_name_has_that_of_its_pipelines) {
+  TestScene scene(file_);
+  const RowId one = scene.add_shader("11112222aaaa", "", assembled(kNameless)),
+              several = scene.add_shader("33334444bbbb", "", assembled(kNameless)),
+              source = scene.add_shader("55556666cccc", "");
+  const RowId pipelines[] = {
+      scene.add_pipeline("a", "matmul", one), scene.add_pipeline("b", "matmul", one),
+      scene.add_pipeline("c", "soft max", several), scene.add_pipeline("d", "norm", several),
+      scene.add_pipeline("e", "copy", source)};
+  scene.begin_frame(0);
+  for (const RowId pipeline : pipelines) scene.dispatch(pipeline, {}, {}, {1});
+  scene.finish();
+  EXPECT_THAT(open().model().shader_names, ElementsAre("matmul", "33334444", "branch.comp"));
+  EXPECT_THAT(open({.frames = {}, .shader = "soft max"}).model().shader_selected,
+              ElementsAre(false, true, false));
+}
+
+TEST_F(Tables, the_overview_of_dispatches_begins_with_their_labels_or_pipelines) {
+  for (const bool has_label : {false, true}) {
+    const std::string path = directory_.file(has_label ? "label" : "none");
+    TestScene scene(path);
+    const RowId pipeline = scene.add_pipeline("a", "matmul", scene.add_shader("1111", ""));
+    scene.begin_frame(0);
+    std::optional<RowId> label;
+    if (has_label) label = scene.add_label({}, "token");
+    scene.dispatch(pipeline, label, {}, {1, 1, 0, 1});
+    scene.finish();
+    auto model = load_model(store::require(store::Reader::open(path)), {});
+    ASSERT_TRUE(model.ok());
+    const auto tables = Analyzer(std::move(*model), nullptr).overview({});
+    ASSERT_TRUE(tables.ok());
+    EXPECT_EQ(tables->at(0).id, has_label ? "label" : "pipeline");
+  }
+}
+
+// Lines 1 to 3 of l.comp, then one of common.glsl, then line 22 of l.comp, then one far beyond.
+constexpr const char* kLineDirectives = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "l.comp"
+%common = OpString "dir/common.glsl"
+%huge = OpString "huge.glsl"
+OpSource GLSL 450 %file "#version 450
+#line 100 \"dir/common.glsl\"
+shared code
+#line 22 \"l.comp\"
+main code
+#line 4000000000 \"huge.glsl\"
+far code
+"
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%one = OpConstant %uint 1
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %common 100 0
+%a = OpIAdd %uint %one %one
+OpLine %file 22 0
+%b = OpIAdd %uint %one %one
+OpLine %file 24 0
+%c = OpIAdd %uint %one %one
+OpLine %huge 4000000000 0
+%d = OpIAdd %uint %one %one
+OpNoLine
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(Tables, texts_of_lines_are_those_that_line_directives_give_them) {
+  TestScene scene(file_);
+  scene.begin_frame(0);
+  scene.dispatch(
+      scene.add_pipeline("p", "", scene.add_shader("1111", "", assembled(kLineDirectives))), {}, {},
+      {7});
+  scene.finish();
+  Analyzer analyzer = open();
+  std::map<std::string, std::string> lines, listed;
+  const Table table = require(analyzer.table(By::Line, {}));
+  for (size_t row = 0; row < table.rows.size(); ++row)
+    lines[texts(table, "location")[row]] = texts(table, "text")[row];
+  EXPECT_EQ(lines["common.glsl:100"], "shared code");
+  EXPECT_EQ(lines["l.comp:22"], "main code");
+  EXPECT_EQ(lines["l.comp:24"], "(not available)");
+  EXPECT_EQ(lines["huge.glsl:4000000000"], "");
+  const auto listings = analyzer.listings(ListingKind::Source, {});
+  ASSERT_TRUE(listings.ok());
+  const Table& listing = listings->at(0);
+  EXPECT_LT(listing.rows.size(), 30u);
+  for (size_t row = 0; row < listing.rows.size(); ++row) {
+    if (std::holds_alternative<uint64_t>(cell(listing, row, "executions")))
+      listed[texts(listing, "location")[row]] = texts(listing, "text")[row];
+  }
+  lines.erase("l.comp:0"), lines.erase("source:0");
+  for (const auto& [location, text] : listed) EXPECT_EQ(text, lines[location]) << location;
+  EXPECT_EQ(listed.size(), 4u);
+}
+
 class Permutations : public Tables {
  protected:
   void SetUp() override {
@@ -551,6 +666,22 @@ TEST_F(Permutations, are_selected_by_the_name_that_a_report_shows) {
   EXPECT_THAT(
       open({.frames = {}, .shader = "blur.comp (33334444) [0=false]"}).model().shader_selected,
       ElementsAre(false, false, true));
+}
+
+TEST_F(Permutations, are_selected_by_the_name_or_hash_of_their_pipeline) {
+  for (const char* pattern : {"blur (cccc0000)", "cccc0000", "cccc"}) {
+    Analyzer analyzer = open({.frames = {}, .shader = pattern});
+    EXPECT_THAT(numbers(require(analyzer.table(By::Shader, {})), "invocations"), ElementsAre(100))
+        << pattern;
+    const auto listings = analyzer.listings(ListingKind::Source, {});
+    ASSERT_TRUE(listings.ok());
+    ASSERT_EQ(listings->size(), 1u) << pattern;
+    EXPECT_THAT(listings->at(0).title, HasSubstr("blur (cccc0000)"));
+  }
+  EXPECT_THAT(open({.frames = {}, .shader = "blur"}).model().shader_selected,
+              ElementsAre(true, true));
+  EXPECT_THAT(open({.frames = {}, .shader = "lur (cccc0000)"}).model().shader_selected,
+              ElementsAre(false, false));
 }
 
 TEST_F(Permutations, have_pipelines_of_different_names) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "spirv/analysis/line_directives.h"
 
 namespace tally::spirv {
 namespace {
@@ -37,6 +38,7 @@ class BlockMapBuilder {
   }
 
   void add_function(const Function& function, bool is_countable);
+  void find_main_file(uint32_t entry_function);
   BlockMap finish() &&;
 
  private:
@@ -129,15 +131,34 @@ uint32_t BlockMapBuilder::instance_of(const SourcePlace& place, uint32_t functio
   return found->second;
 }
 
+// Not that of the compilation unit, nor that of the first source: some compilers name an include
+// there.
+void BlockMapBuilder::find_main_file(uint32_t entry_function) {
+  const uint32_t file = sources_.file_of_function(entry_function);
+  if (file != kNone) map_.main_file_ = file;
+  if (file != kNone || sources_.source_functions().empty()) return;
+  for (const Block& block : map_.blocks_) {
+    if (block.function_id != entry_function) continue;
+    for (const LineCost& line : map_.lines_of(block)) {
+      if (line.instance != block.function) continue;
+      map_.main_file_ = line.location.file;
+      return;
+    }
+  }
+}
+
 BlockMap BlockMapBuilder::finish() && {
   map_.files_ = std::move(sources_.files());
+  std::vector<SourceLocation> code;
+  for (const LineCost& line : map_.lines_) code.push_back(line.location);
+  number_lines(map_.files_, code);
   map_.source_functions_ = std::move(sources_.source_functions());
   return std::move(map_);
 }
 
 std::string BlockMap::source_name() const {
   if (files_.empty()) return {};
-  const std::string& path = files_.front().name;
+  const std::string& path = files_[main_file_].name;
   return path.substr(path.find_last_of("/\\") + 1);
 }
 
@@ -153,6 +174,7 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
   for (const uint32_t index : functions) {
     builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }
+  builder.find_main_file(entry->function_id);
   return std::move(builder).finish();
 }
 

@@ -57,10 +57,12 @@ class BlockMap {
 
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
+  // With their texts as compilers number the lines (line_directives.h).
   std::span<const SourceFile> files() const { return files_; }
   // Whether the costs may differ in pipelines that specialize the module differently.
   bool costs_depend_on_specialization() const { return costs_depend_on_specialization_; }
-  // The base name of the first file in the debug information; empty if there is none.
+  // The base name of the file that the entry point's function is declared in, or of the first file
+  // in the debug information if it does not say so; empty if there is none.
   std::string source_name() const;
   // The functions' names in the source, including functions that were inlined everywhere.
   std::span<const std::string> source_functions() const { return source_functions_; }
@@ -76,6 +78,7 @@ class BlockMap {
   std::vector<Block> blocks_;
   std::vector<MappedFunction> functions_;
   std::vector<SourceFile> files_;
+  uint32_t main_file_ = 0;
   std::vector<std::string> source_functions_;
   std::vector<LineCost> lines_;
   bool costs_depend_on_specialization_ = false;

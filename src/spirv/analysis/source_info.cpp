@@ -97,6 +97,8 @@ void SourceInfo::read_debug(const Instruction& instruction, ExtInstSet set) {
     case NonSemanticShaderDebugInfo100DebugFunction: {
       const auto source_function = static_cast<uint32_t>(source_functions_.size());
       source_functions_.push_back(string_of(argument(0), kNameLimit));
+      const auto file = file_by_id_.find(argument(2));
+      function_files_.push_back(file == file_by_id_.end() ? kNone : file->second);
       function_by_debug_id_[instruction.result_id()] = source_function;
       // The older set has the function as an operand; the newer one has DebugFunctionDefinition.
       if (set == ExtInstSet::OpenClDebugInfo100) function_by_id_[argument(9)] = source_function;
@@ -160,6 +162,11 @@ std::string SourceInfo::function_name(uint32_t function_id) const {
   std::string name(without_parameters(module_->name_of(function_id)));
   if (name.size() > kNameLimit) name.resize(kNameLimit);
   return name.empty() ? fmt::format("%{}", function_id) : name;
+}
+
+uint32_t SourceInfo::file_of_function(uint32_t function_id) const {
+  const auto found = function_by_id_.find(function_id);
+  return found == function_by_id_.end() ? kNone : function_files_[found->second];
 }
 
 uint32_t SourceInfo::function_of_scope(uint32_t scope) const {

@@ -51,6 +51,9 @@ class SourceInfo {
   // The name of a function in the source, without parameters; "%id" if not known.
   std::string function_name(uint32_t function_id) const;
 
+  // Index of the file that a function is declared in, or kNone.
+  uint32_t file_of_function(uint32_t function_id) const;
+
   // Index of the file named by an OpString or a DebugSource, or kNone. A new name adds a file.
   uint32_t file_of(uint32_t id) { return add_file(id); }
   // Index of the source function that a debug scope belongs to, or kNone.
@@ -68,6 +71,7 @@ class SourceInfo {
   const Module* module_;
   std::vector<SourceFile> files_;
   std::vector<std::string> source_functions_;
+  std::vector<uint32_t> function_files_;  // by source function; kNone: not known
   std::unordered_map<std::string, uint32_t> file_by_name_;
   std::unordered_map<uint32_t, uint32_t> file_by_id_;
   std::unordered_map<uint32_t, uint32_t> function_by_debug_id_;  // DebugFunction -> source function

@@ -13,7 +13,7 @@ import sys
 COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "spirv/instrument", "counters/base"}
 COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
 COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}
-BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/branches.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
+BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/branches.h", "spirv/analysis/line_directives.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
 STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h",
           "store/frame_schedule.h"}
 ALLOWED = {

@@ -279,7 +279,7 @@ class Check:
                 title = names[file].replace("\\", "/").rsplit("/", 1)[-1] or name
                 place = f"{title}:{number}"
                 content = texts[file].split("\n")
-                text = content[number - 1] if number <= len(content) else ""
+                text = content[number - 1] if number <= len(content) else "(not available)" if content else ""
             if place is not None:
                 pages[place, stage, name, pipeline, text.lstrip(" \t")].update(values)
         self.compare("line", self.table("line"), pages,

@@ -12,6 +12,7 @@ import { commentStarts, highlight } from '../ui/syntax';
 
 const kRow = 19, kNumber = 46, kColumn = 104, kMapWidth = 46;
 const kKinds = ['debug information', 'reconstructed GLSL', 'SPIR-V', 'source file'];
+const kMaxEmpty = 100_000; // rows of a file without text
 const kNever = '#####';
 
 export class SourceView implements View {
@@ -133,7 +134,7 @@ export class SourceView implements View {
     if (file === this.file && this.lines.length) return;
     this.file = file;
     const text = file >= 0 ? model.fileLines(file) : [];
-    this.lines = text.length > 1 || text[0] ? text : Array.from({ length: Math.max(0, ...this.lineAt.keys()) }, () => '');
+    this.lines = text.length > 1 || text[0] ? text : Array.from({ length: Math.min(kMaxEmpty, Math.max(0, ...this.lineAt.keys())) }, () => '');
     this.comments = commentStarts(this.lines);
   }
 
