@@ -31,14 +31,13 @@ std::string source_name(const Model& model, store::RowId module_id) {
   return map ? map->source_name() : std::string();
 }
 
-// Of the pipelines with a shader of a module; "" for those without a name.
-std::map<store::RowId, std::set<std::string>> pipeline_names_of_modules(const Model& model) {
-  std::map<store::RowId, std::set<std::string>> names;
+// By shader: the names of its pipelines; "" for those without a name.
+std::vector<std::set<std::string>> pipeline_names_of_shaders(const Model& model) {
+  std::vector<std::set<std::string>> names(model.shaders.size());
   for (const store::PipelineRow& pipeline : model.pipelines) {
     for (const store::RowId id : pipeline.shaders) {
       const uint32_t shader = model.shader_index.find(id);
-      if (shader != kNone && model.shaders[shader].module)
-        names[*model.shaders[shader].module].insert(pipeline.name);
+      if (shader != kNone) names[shader].insert(pipeline.name);
     }
   }
   return names;
@@ -111,18 +110,16 @@ std::string shader_hash(const Model& model, uint32_t shader) {
 
 std::vector<std::string> name_shaders(const Model& model) {
   std::map<store::RowId, std::string> names;  // by module
-  const auto names_of_pipelines = pipeline_names_of_modules(model);
-  for (const store::ModuleRow& module : model.modules) {
-    std::string name = module.name.empty() ? source_name(model, module.id) : module.name;
-    const auto pipelines = names_of_pipelines.find(module.id);
-    if (name.empty() && pipelines != names_of_pipelines.end() && pipelines->second.size() == 1)
-      name = *pipelines->second.begin();
-    names[module.id] = name.empty() ? short_hash(module.hash) : std::move(name);
-  }
+  for (const store::ModuleRow& module : model.modules)
+    names[module.id] = module.name.empty() ? source_name(model, module.id) : module.name;
+  const auto names_of_pipelines = pipeline_names_of_shaders(model);
   std::vector<std::string> result;
-  for (const store::ShaderRow& shader : model.shaders) {
-    const auto name = shader.module ? names.find(*shader.module) : names.end();
-    result.push_back(name == names.end() ? "(no SPIR-V)" : name->second);
+  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
+    const store::ModuleRow* module = module_of(model, shader);
+    std::string name = module != nullptr ? names[module->id] : "(no SPIR-V)";
+    const std::set<std::string>& pipelines = names_of_pipelines[shader];
+    if (name.empty() && pipelines.size() == 1) name = *pipelines.begin();
+    result.push_back(name.empty() ? short_hash(module->hash) : std::move(name));
   }
   return result;
 }

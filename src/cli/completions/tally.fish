@@ -35,7 +35,7 @@ complete -c tally -n '__fish_seen_subcommand_from report' -l force -d 'Replace t
 complete -c tally -n '__fish_seen_subcommand_from report' -l counter -x -d 'The heatmap'\''s counter (default: fragment_instructions)'
 complete -c tally -n '__fish_seen_subcommand_from report' -l pass -x -d 'Only regions of passes with this number in their frame (see --by pass)'
 complete -c tally -n '__fish_seen_subcommand_from report' -l frame -x -d 'Only these frames: 7, 3-9, 3- or -9'
-complete -c tally -n '__fish_seen_subcommand_from report' -l shader -x -d 'Only shaders whose name or stage matches (* and ? allowed) or whose hash starts like this'
+complete -c tally -n '__fish_seen_subcommand_from report' -l shader -x -d 'Only shaders whose name or stage matches (* and ? allowed) or whose hash starts like this, or those of a pipeline of this name or hash'
 complete -c tally -n '__fish_seen_subcommand_from report' -l merge -d 'With --by pass: merge identical passes; with --by line: merge a line of several shaders'
 complete -c tally -n '__fish_seen_subcommand_from report' -l each -d 'With --by draw: show every draw instead of merging identical ones'
 complete -c tally -n '__fish_seen_subcommand_from report' -l annotate -x -d 'Show a shader'\''s source with counts in the margin (see --source)'
