@@ -1,6 +1,6 @@
 // Sums over executions and costs, by the rules of data.ts ("How values add up").
 
-import { add, compare, isSafe, multiply, narrowed, subtract, type Exact, type Values } from '../exact';
+import { add, compare, isSafe, multiply, narrowed, subtract, sumOf, type Exact, type Values } from '../exact';
 import type { Model } from './model';
 import type { Code } from './scope';
 
@@ -43,18 +43,27 @@ function codeColumn(model: Model, code: Code): (row: number) => boolean {
   return (row) => code.rows.has(column[row]);
 }
 
-// The blocks of each place of the code: of each line or function row and instance, ascending.
-function placesOf(model: Model, code: Code): number[][] {
-  const wanted = codeColumn(model, code), costs = model.t('costs'), block = costs.index('block'), column = costs.index(code.kind);
-  const instance = costs.numbers('instance'), places = new Map<number, number[]>();
-  for (let row = 0; row < block.length; ++row) {
-    if (!wanted(row)) continue;
-    const key = column[row] * 2 ** 24 + instance[row], blocks = places.get(key);
-    if (!blocks) places.set(key, [block[row]]);
-    else if (blocks[blocks.length - 1] !== block[row]) blocks.push(block[row]);
+// What a line or function has of one instance: the blocks of its rows of `costs`, ascending.
+interface Place { owner: number; blocks: number[]; }
+
+// `of`: the owner of a row; -1: none.
+function placesOf(model: Model, of: (row: number) => number): Place[] {
+  const costs = model.t('costs'), block = costs.index('block'), instance = costs.numbers('instance'), places = new Map<number, Place>();
+  for (let row = 0; row < costs.rows; ++row) {
+    const owner = of(row), key = owner * 2 ** 24 + instance[row], place = places.get(key);
+    if (place) place.blocks.push(block[row]);
+    else if (owner >= 0) places.set(key, { owner, blocks: [block[row]] });
   }
   return [...places.values()];
 }
+
+function placesOfCode(model: Model, code: Code): Place[] {
+  const wanted = codeColumn(model, code), column = model.t('costs').index(code.kind);
+  return placesOf(model, (row) => (wanted(row) ? column[row] : -1));
+}
+
+// The first with the largest value.
+const mostOf = (blocks: number[], value: (block: number) => Exact) => blocks.reduce((best, b) => (value(b) > value(best) ? b : best));
 
 // Of a counted "class" metric: how much of V the selected rows of a block take. `takesRest`: whether what no row takes is part of it, too.
 function taken(model: Model, metric: string, wanted: (row: number) => boolean, takesRest: (block: number) => boolean) {
@@ -150,7 +159,7 @@ export class Sums {
     }
     const times = new Map<number, number>(); // block -> places of which it is the first block
     if (rule === 'first') for (const b of this.firstBlocks(code)) times.set(b, 1);
-    else for (const [b] of placesOf(model, code)) times.set(b, (times.get(b) ?? 0) + 1);
+    else for (const { blocks: [b] } of placesOfCode(model, code)) times.set(b, (times.get(b) ?? 0) + 1);
     return (row) => multiply(times.get(block[row]) ?? 0, column[row]);
   }
 
@@ -181,20 +190,12 @@ export class Sums {
     const executions = counts.values('executions');
     const column = metric === 'executions' ? executions : counts.values(metric);
     const sets = model.t('value_sets'), first = sets.numbers('first'), length = sets.numbers('count');
-    const places = placesOf(model, code);
+    const places = placesOfCode(model, code);
     return Array.from({ length: sets.rows }, (_, s) => {
-      const rowOf = new Map<number, number>(); // block -> row
+      const rowOf = new Map<number, number>(); // by block
       for (let row = first[s]; row < first[s] + length[s]; ++row) rowOf.set(block[row], row);
-      let sum: Exact = 0;
-      for (const blocks of places) {
-        let best: number | undefined;
-        for (const b of blocks) {
-          const row = rowOf.get(b);
-          if (row !== undefined && (best === undefined || executions[row] > executions[best])) best = row;
-        }
-        if (best !== undefined) sum = add(sum, column[best]);
-      }
-      return sum;
+      const valueOf = (values: Values) => (b: number) => values[rowOf.get(b)!] ?? 0;
+      return sumOf(places.map(({ blocks }) => valueOf(column)(mostOf(blocks, valueOf(executions)))));
     });
   }
 
@@ -288,8 +289,7 @@ export class BlockSums {
       return sumBy(size, value.length, (b) => place[b], (b) => value[b]);
     }
     if (rule === 'every') {
-      const { owner, best } = this.representatives(column, kind === 'line');
-      return sumBy(size, best.length, (i) => owner[i], (i) => value[best[i]]);
+      return this.byPlace(size, placesOf(model, (row) => column[row]), kind === 'line', value);
     }
     if (!model.isCounted(metric)) {
       const cost = costs.values(metric);
@@ -309,9 +309,7 @@ export class BlockSums {
         return sumBy(size, value.length, (b) => (place[b] < 0 ? owner[b] : -1), (b) => value[b]);
       }
       if (rule === 'every') {
-        const shader = line.map((l, row) => (l < 0 ? owner[block[row]] : -1));
-        const places = this.representatives(shader, true);
-        return sumBy(size, places.best.length, (i) => places.owner[i], (i) => value[places.best[i]]);
+        return this.byPlace(size, placesOf(model, (row) => (line[row] < 0 ? owner[block[row]] : -1)), true, value);
       }
       const lines = this.byLine(metric), of = model.t('lines').index('shader'), whole = this.byShader(metric);
       const known = sumBy(size, lines.length, (l) => of[l], (l) => lines[l]);
@@ -326,17 +324,10 @@ export class BlockSums {
     return found;
   }
 
-  // By place, of a line or function (`of`: by row of `costs`; -1: none) and an instance: the block whose value it has, and the owner.
-  private representatives(of: Int32Array, most: boolean): { owner: number[]; best: number[] } {
-    const costs = this.model.t('costs'), block = costs.index('block'), instance = costs.numbers('instance');
-    const numbers = new Map<number, number>(), owner: number[] = [], best: number[] = [];
-    for (let row = 0; row < costs.rows; ++row) {
-      if (of[row] < 0) continue;
-      const key = of[row] * 2 ** 24 + instance[row], place = numbers.get(key);
-      if (place === undefined) numbers.set(key, owner.push(of[row]) - 1), best.push(block[row]);
-      else if (most && this.executions[block[row]] > this.executions[best[place]]) best[place] = block[row];
-    }
-    return { owner, best };
+  // By owner: the sum over its places of the value of their most executed block, or else of their first.
+  private byPlace(size: number, places: Place[], most: boolean, value: Values): Values {
+    return sumBy(size, places.length, (i) => places[i].owner,
+      (i) => value[most ? mostOf(places[i].blocks, (b) => this.executions[b]) : places[i].blocks[0]]);
   }
 
   private shared(metric: string, size: number, column: Int32Array, value: Values): Values {

@@ -9,7 +9,7 @@ const kKeys: [string, string][] = [
 ];
 const kNotes = [
   'Counts are exact: how often the application\u2019s SPIR-V executed each block, times what the block costs. Hover over a number for its exact value.',
-  'Executions of a line are those of its most executed block; code that was inlined for several calls is added up. All other metrics of lines add up to those of their shader.',
+  'Executions of a line are those of its most executed block, summed over inlined calls; all other metrics of lines add up to those of their shader.',
   'GPU time is measured while counting: compare passes with one another by it, not with a run without Tally.',
   'The address holds what is shown. Copy it to link to a view, a scope or a line of this file.',
 ];

@@ -147,8 +147,8 @@ export class OverviewView implements View {
   }
 
   private tops(what: string, byChange: boolean): HTMLElement {
-    const groups = { pass: 'passes', label: 'labels', pipeline: 'pipelines' }, group = this.app.now.model.mainGroup;
-    const titles: [By, string][] = [[group, groups[group]], ['shader', 'shaders'], ['line', 'lines']];
+    const group = this.app.now.model.mainGroup;
+    const titles: [By, string][] = [[group, group === 'pass' ? 'passes' : `${group}s`], ['shader', 'shaders'], ['line', 'lines']];
     return h('div', { class: 'tops' }, ...titles.map(([by, title]) => this.top(by, `${what} ${title}`, byChange)));
   }
 

@@ -142,7 +142,7 @@ export class WhereView implements View {
   private drawLevels(): void {
     const { app } = this;
     const frames = h('input', { type: 'checkbox', checked: this.byFrame, onchange: () => app.state.set({ byframe: this.byFrame ? '0' : '1' }) });
-    const level = h('select', { 'aria-label': this.byPass ? 'Level below passes' : 'Level above shaders', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value }) },
+    const level = h('select', { 'aria-label': 'Level above shaders', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value }) },
       h('option', { value: 'pipeline', selected: !this.byLabel }, 'pipelines'), h('option', { value: 'label', selected: this.byLabel }, 'labels'));
     replace(this.levels, h('label', { class: 'check' }, frames, 'frames'), level);
   }
