@@ -213,6 +213,25 @@ TEST(CaptureLayer, only_the_shaders_that_were_asked_for_are_measured) {
   EXPECT_GT(all.number("SELECT count(*) FROM command_metric"), 0) << "entry point, case folded";
 }
 
+TEST(CaptureLayer, a_pipeline_that_is_named_after_its_creation_is_measured_from_then_on) {
+  for (const char* pattern : {"the doubler", "THE D*"}) {
+    const Session session =
+        run({.scenario = "late_names", .environment = {{"TALLY_SHADER", pattern}}});
+    EXPECT_THAT(session.commands(), SizeIs(2));
+    EXPECT_EQ(session.number("SELECT count(DISTINCT command) FROM command_metric"), 1) << pattern;
+  }
+}
+
+TEST(CaptureLayer, pipelines_are_selected_by_their_hash_as_reports_show_it) {
+  const Session all = run({.scenario = "ten"});
+  const std::string hash = all.text("SELECT substr(hash, 1, 8) FROM pipeline");
+  const Session one = run({.scenario = "ten", .environment = {{"TALLY_SHADER", hash}}});
+  EXPECT_GT(one.number("SELECT count(*) FROM command_metric"), 0);
+  const Session none =
+      run({.scenario = "ten", .environment = {{"TALLY_SHADER", hash.substr(0, 3)}}});
+  EXPECT_EQ(none.number("SELECT count(*) FROM command_metric"), 0);
+}
+
 TEST(CaptureLayer, a_command_buffer_may_hold_more_commands_than_an_object) {
   const Session session = run({.scenario = "many"});
   const auto values = executions(session);

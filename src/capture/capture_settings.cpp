@@ -31,4 +31,10 @@ bool matches_pattern(const std::string& pattern, const std::string& text) {
   return pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), FNM_CASEFOLD) == 0;
 }
 
+bool matches_hash(const std::string& pattern, const std::string& hash) {
+  constexpr size_t kMinDigits = 4;
+  return matches_pattern(pattern, hash) ||
+         (pattern.size() >= kMinDigits && matches_pattern(pattern + "*", hash));
+}
+
 }  // namespace tally::capture

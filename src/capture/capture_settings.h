@@ -39,5 +39,7 @@ struct CaptureSettings {
 
 // A case-insensitive shell glob: * ? [..]. An empty pattern matches everything.
 bool matches_pattern(const std::string& pattern, const std::string& text);
+// Also the start of a hash, at least 4 digits, as reports show it.
+bool matches_hash(const std::string& pattern, const std::string& hash);
 
 }  // namespace tally::capture

@@ -287,7 +287,9 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
     default:
       break;
   }
-  if (thing) connection().name_changed(std::move(thing), name ? name : "");
+  if (!thing) return;
+  if (name) shaders().select_named(*thing, name, connection().settings().shader_pattern);
+  connection().name_changed(std::move(thing), name ? name : "");
 }
 
 void Device::stop(std::chrono::milliseconds patience) {

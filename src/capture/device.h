@@ -70,6 +70,7 @@ class Device {
   const DeviceTable& table() const { return context_.table(); }
   PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
   uint32_t application_version() const { return instance_->application_version(); }
+  bool sets_names() const { return instance_->sets_names(); }
   RecordingContext& context() { return context_; }
   StreamConnection& connection() { return context_.connection(); }
   ShaderRegistry& shaders() { return context_.shaders(); }

@@ -36,8 +36,12 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
 }  // namespace
 
 Instance::Instance(VkInstance handle, const vk::NextInstance& next, CaptureSettings settings,
-                   ApplicationInfo info, bool debug_utils)
-    : handle_(handle), next_(next), settings_(std::move(settings)), info_(std::move(info)) {
+                   ApplicationInfo info, bool debug_utils, bool sets_names)
+    : handle_(handle),
+      next_(next),
+      settings_(std::move(settings)),
+      info_(std::move(info)),
+      sets_names_(sets_names) {
   table_.load([&](const char* name) {
     const PFN_vkVoidFunction found = next.get_instance_proc_addr(handle, name);
     if (found || !next.get_physical_device_proc_addr) return found;

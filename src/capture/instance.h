@@ -16,7 +16,7 @@ namespace tally::capture {
 class Instance {
  public:
   Instance(VkInstance handle, const vk::NextInstance& next, CaptureSettings settings,
-           ApplicationInfo info, bool debug_utils);
+           ApplicationInfo info, bool debug_utils, bool sets_names);
   ~Instance();
 
   VkInstance handle() const { return handle_; }
@@ -24,6 +24,8 @@ class Instance {
   const InstanceTable& table() const { return table_; }
   const CaptureSettings& settings() const { return settings_; }
   uint32_t application_version() const { return info_.api_version; }
+  // Whether the application enabled VK_EXT_debug_utils, with which it names objects.
+  bool sets_names() const { return sets_names_; }
   // Returns the connection. It is opened when the first device needs it. Null if there is no
   // receiver.
   std::shared_ptr<StreamConnection> connection();
@@ -39,6 +41,7 @@ class Instance {
   const vk::NextInstance next_;
   const CaptureSettings settings_;
   const ApplicationInfo info_;
+  const bool sets_names_;
   InstanceTable table_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   std::mutex mutex_;

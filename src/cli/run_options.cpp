@@ -215,8 +215,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
   command
-      .add_option("--shader", options.shader,
-                  "Count only pipelines with a shader whose name or hash matches (* and ? allowed)")
+      .add_option(
+          "--shader", options.shader,
+          "Count only pipelines whose name or hash matches, or that of a shader (* and ? allowed)")
       ->type_name("PATTERN");
   command
       .add_flag("--regions", options.regions,

@@ -115,11 +115,12 @@ void PacketBuilder::define(Shader& shader) {
 Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
   if (!pipeline) return 0;
   if (std::exchange(pipeline->defined, true)) return pipeline->id();
-  stream::Pipeline message{{.id = pipeline->id(),
-                            .device = device_,
-                            .hash = to_string(pipeline->hash),
-                            .bind_point = bind_point_word(pipeline->bind_point),
-                            .not_instrumented = pipeline->not_instrumented}};
+  stream::Pipeline message{
+      {.id = pipeline->id(),
+       .device = device_,
+       .hash = to_string(pipeline->hash),
+       .bind_point = bind_point_word(pipeline->bind_point),
+       .not_instrumented = pipeline->instrumented() ? std::string() : pipeline->not_instrumented}};
   for (const auto& shader : pipeline->shaders) {
     define(*shader);
     message.shaders.push_back(shader->id);

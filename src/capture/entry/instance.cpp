@@ -12,6 +12,12 @@
 namespace tally::capture {
 namespace {
 
+bool enables_debug_utils(const VkInstanceCreateInfo& info) {
+  return std::any_of(
+      info.ppEnabledExtensionNames, info.ppEnabledExtensionNames + info.enabledExtensionCount,
+      [](const char* name) { return std::strcmp(name, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0; });
+}
+
 // The application's create info with the additions that the layer prefers: Vulkan 1.2, for buffer
 // addresses (the application gets no functions that it did not ask for: vk/core_versions.h), and
 // debug utils, through which the layers below report why they do not instrument.
@@ -23,9 +29,7 @@ class InstanceRequest {
     info_.pApplicationInfo = &application_;
     extensions_.assign(info.ppEnabledExtensionNames,
                        info.ppEnabledExtensionNames + info.enabledExtensionCount);
-    for (const char* name : extensions_) {
-      asked_for_debug_utils_ |= std::strcmp(name, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0;
-    }
+    asked_for_debug_utils_ = enables_debug_utils(info);
     if (!asked_for_debug_utils_) extensions_.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
     info_.ppEnabledExtensionNames = extensions_.data();
@@ -102,7 +106,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
     }
     if (result == VK_SUCCESS) {
       Instance::add(std::make_shared<Instance>(*instance, next, settings, application_info(*info),
-                                               debug_utils));
+                                               debug_utils, enables_debug_utils(*info)));
     }
     return result;
   });

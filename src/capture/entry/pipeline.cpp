@@ -49,35 +49,40 @@ class InstrumentedInfos {
   InstrumentedInfos(Device& device, std::span<const Info> infos)
       : infos_(infos.begin(), infos.end()) {
     const std::string& pattern = device.connection().settings().shader_pattern;
-    for (Info& info : infos_) {
+    has_flag_.resize(infos_.size());
+    for (size_t i = 0; i < infos_.size(); ++i) {
+      Info& info = infos_[i];
       drafts_.push_back(
           device.shaders().draft(kBindPoint<Info>, stages_of(info), libraries_of(info)));
       if (device.frames().over()) {
         refusals_.push_back("it was created after the captured frames");
-      } else if (!drafts_.back().selected_by(pattern)) {
-        refusals_.push_back("the shader pattern does not select it");
-      } else {
-        refusals_.emplace_back();
-        add_flag(info);
+        continue;
       }
+      const bool is_selected = drafts_.back().selected_by(pattern);
+      refusals_.push_back(is_selected ? "" : "the shader pattern does not select it");
+      // A pipeline gets its name after its creation.
+      if (is_selected || device.sets_names() || drafts_.back().has_flagged_part) add_flag(info, i);
     }
   }
 
   const Info* data() const { return infos_.data(); }
   const PipelineDraft& draft(size_t i) const { return drafts_[i]; }
   const std::string& refusal(size_t i) const { return refusals_[i]; }
+  bool has_flag(size_t i) const { return has_flag_[i]; }
   bool any() const { return !chains_.empty() || !flags_.empty(); }
   // The driver rejected the flag. No create info has it now.
   void refuse(const std::string& reason) {
     for (std::string& refusal : refusals_) {
       if (refusal.empty()) refusal = reason;
     }
+    has_flag_.assign(has_flag_.size(), false);
   }
 
  private:
   using Flags2 = VkPipelineCreateFlags2CreateInfoKHR;
 
-  void add_flag(Info& info) {
+  void add_flag(Info& info, size_t i) {
+    has_flag_[i] = true;
     constexpr VkStructureType kType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR;
     if (vk::find_in_chain<Flags2>(info.pNext, kType)) {
       vk::ChainCopy& chain = chains_.emplace_back(info.pNext);
@@ -91,7 +96,8 @@ class InstrumentedInfos {
 
   std::vector<Info> infos_;
   std::vector<PipelineDraft> drafts_;
-  std::vector<std::string> refusals_;  // why a pipeline has no flag, "" = it has the flag
+  std::vector<std::string> refusals_;  // why a pipeline is not counted, "" = it is
+  std::vector<bool> has_flag_;
   std::deque<Flags2> flags_;
   std::deque<vk::ChainCopy> chains_;
 };
@@ -167,7 +173,8 @@ VkResult create_instrumented(VkDevice handle, uint32_t count, const Info* infos,
     for (uint32_t i = 0; i < count; ++i) {
       if (pipelines[i] == VK_NULL_HANDLE) continue;
       device->shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
-                                     instrumented.refusal(i), diagnostics);
+                                     instrumented.refusal(i), instrumented.has_flag(i),
+                                     diagnostics);
     }
     if (!diagnostics.empty()) device->connection().message(store::Severity::Warning, diagnostics);
     return result;

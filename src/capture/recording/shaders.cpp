@@ -73,9 +73,23 @@ uint32_t Pipeline::captured_sub_index(uint32_t sub_index, uint32_t stage) const 
 }
 
 bool PipelineDraft::selected_by(const std::string& pattern) const {
-  return pattern.empty() || has_instrumented_part ||
-         std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return matches_pattern(pattern, name); });
+  if (pattern.empty() || has_instrumented_part) return true;
+  return std::ranges::any_of(
+             names, [&](const std::string& name) { return matches_pattern(pattern, name); }) ||
+         std::ranges::any_of(hashes,
+                             [&](const std::string& hash) { return matches_hash(pattern, hash); });
+}
+
+void ShaderRegistry::select_named(const InternedObject& thing, const std::string& name,
+                                  const std::string& pattern) {
+  if (pattern.empty() || !matches_pattern(pattern, name)) return;
+  for (const std::shared_ptr<Pipeline>& pipeline : pipelines_.values()) {
+    const bool has_it =
+        pipeline.get() == &thing || std::ranges::any_of(pipeline->shaders, [&](const auto& shader) {
+          return shader->module.get() == &thing;
+        });
+    if (has_it && pipeline->has_flag) pipeline->selected_later = true;
+  }
 }
 
 void ShaderRegistry::add_module(VkShaderModule handle, std::span<const uint32_t> words) {
@@ -142,7 +156,7 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
     hash.add(text_bytes(draft.shaders.back()->entry_point));
     if (module) {
       hash.add(module->hash);
-      draft.names.push_back(to_string(module->hash));
+      draft.hashes.push_back(to_string(module->hash));
       draft.names.push_back(module->name());
       draft.names.push_back(module->facts.source);
     }
@@ -152,23 +166,25 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
     const std::shared_ptr<Pipeline> part = pipelines_.find(library);
     if (!part) continue;
     draft.shaders.insert(draft.shaders.end(), part->shaders.begin(), part->shaders.end());
-    draft.names.push_back(to_string(part->hash));
+    draft.hashes.push_back(to_string(part->hash));
     draft.has_instrumented_part |= part->instrumented();
+    draft.has_flagged_part |= part->has_flag;
     hash.add(part->hash);
   }
   draft.hash = hash.result();
-  draft.names.push_back(to_string(draft.hash));
+  draft.hashes.push_back(to_string(draft.hash));
   return draft;
 }
 
 void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point,
                                   const PipelineDraft& draft, std::string not_instrumented,
-                                  std::string diagnostics) {
+                                  bool has_flag, std::string diagnostics) {
   auto pipeline = std::make_shared<Pipeline>(connection_.new_id());
   pipeline->bind_point = bind_point;
   pipeline->hash = draft.hash;
   pipeline->shaders = draft.shaders;
   pipeline->not_instrumented = std::move(not_instrumented);
+  pipeline->has_flag = has_flag;
   pipeline->diagnostics = std::move(diagnostics);
   pipelines_.insert(handle, pipeline);
   if (!connection_.receiving()) return;

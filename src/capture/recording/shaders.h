@@ -42,13 +42,16 @@ struct Pipeline : InternedObject {
   VkPipelineBindPoint bind_point{};
   Hash128 hash;
   std::vector<std::shared_ptr<Shader>> shaders;
-  std::string not_instrumented;  // the reason, "" = created with the flag
+  std::string not_instrumented;  // the reason; "": its commands are counted
+  bool has_flag = false;         // created with the flag
   std::string diagnostics;       // messages about instrumentation during its creation
   std::atomic<bool> bound = false;
+  // Has the flag, and the user's pattern selects a name that came after its creation.
+  std::atomic<bool> selected_later = false;
   // Of an execution set: by index in the set, where the entry's shaders end in `shaders`.
   std::optional<std::vector<uint32_t>> ends_of_entries;
 
-  bool instrumented() const { return not_instrumented.empty(); }
+  bool instrumented() const { return not_instrumented.empty() || selected_later; }
   // Returns the only shader of this stage. Of several (ray tracing), the one whose index is
   // resultSubIndex; null if that is of another stage. In an execution set, resultSubIndex is the
   // index of the entry.
@@ -65,10 +68,11 @@ struct Pipeline : InternedObject {
 struct PipelineDraft {
   std::vector<std::shared_ptr<Shader>> shaders;
   Hash128 hash;
-  std::vector<std::string>
-      names;  // matched by the user's pattern: hashes, entry points, debug names, sources
-  // A linked library is instrumented, so the pipeline must be too.
-  bool has_instrumented_part = false;
+  // Matched by the user's pattern: entry points, debug names, sources; and hashes.
+  std::vector<std::string> names, hashes;
+  bool has_instrumented_part =
+      false;                      // a linked library is instrumented: the pipeline must be, too
+  bool has_flagged_part = false;  // the same for the flag alone
 
   bool selected_by(const std::string& pattern) const;
 };
@@ -87,7 +91,10 @@ class ShaderRegistry {
                       std::span<const VkPipeline> libraries);
 
   void add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point, const PipelineDraft& draft,
-                    std::string not_instrumented, std::string diagnostics);
+                    std::string not_instrumented, bool has_flag, std::string diagnostics);
+  // Selects the pipelines with the flag that are, or have, the named thing if the pattern matches.
+  void select_named(const InternedObject& thing, const std::string& name,
+                    const std::string& pattern);
   void remove_pipeline(VkPipeline handle) { pipelines_.take(handle); }
   std::shared_ptr<Pipeline> pipeline(VkPipeline handle) const { return pipelines_.find(handle); }
 

@@ -11,7 +11,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l every -x -d 'Capture o
 complete -c tally -n '__fish_seen_subcommand_from run' -l trigger -d 'Capture nothing until tally trigger or SIGUSR1 asks for the next frame, or with --trigger=N for the next N'
 complete -c tally -n '__fish_seen_subcommand_from run' -l keep -x -d 'Keep only the last N captured frames of each device in the capture'
 complete -c tally -n '__fish_seen_subcommand_from run' -l max-size -x -d 'End the capture before its file is larger: 500M, 2G; at least 1M'
-complete -c tally -n '__fish_seen_subcommand_from run' -l shader -x -d 'Count only pipelines with a shader whose name or hash matches (* and ? allowed)'
+complete -c tally -n '__fish_seen_subcommand_from run' -l shader -x -d 'Count only pipelines whose name or hash matches, or that of a shader (* and ? allowed)'
 complete -c tally -n '__fish_seen_subcommand_from run' -l regions -d 'Also count every render pass by region of the framebuffer; --regions=WxH sets the size of a region'
 complete -c tally -n '__fish_seen_subcommand_from run' -l branches -d 'Also count how often each branch and switch went to each of its targets'
 complete -c tally -n '__fish_seen_subcommand_from run' -l divergence -d 'Also count the subgroups that execute each block: reports show the SIMD efficiency'
