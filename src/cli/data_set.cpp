@@ -28,13 +28,15 @@ constexpr size_t kMaxPartition = 200;  // bytes when encoded: a name of a folder
 std::string marker_text() { return fmt::format("{{\"format\":{}}}\n", report::kDataSetFormat); }
 
 // As DuckDB and others decode the values of partitions.
+std::string encoded(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  const bool is_plain = std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.';
+  return is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+}
+
 std::string encoded(const std::string& value) {
   std::string text;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.';
-    text += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
+  for (const char c : value) text += encoded(c);
   return text;
 }
 
@@ -163,12 +165,14 @@ std::string partition_value(const std::string& text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) c = ' ';
   }
-  while (encoded(value).size() > kMaxPartition) {
-    value.pop_back();
-    while (!value.empty() && (static_cast<unsigned char>(value.back()) & 0xC0) == 0x80)
-      value.pop_back();
-    if (!value.empty() && static_cast<unsigned char>(value.back()) >= 0xC0) value.pop_back();
+  // Cuts between characters.
+  size_t fits = 0;
+  size_t size = 0;
+  for (size_t i = 0; i < value.size() && size <= kMaxPartition; ++i) {
+    if ((static_cast<unsigned char>(value[i]) & 0xC0) != 0x80) fits = i;
+    size += encoded(value[i]).size();
   }
+  if (size > kMaxPartition) value.resize(fits);
   return value.empty() ? "unknown" : value;
 }
 

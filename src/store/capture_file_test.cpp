@@ -478,6 +478,20 @@ TEST_F(CaptureFile, a_capture_without_a_table_is_refused) {
   EXPECT_THAT(why_refused(path_), EndsWith("is a damaged capture: it has no table 'batch_other'"));
 }
 
+TEST_F(CaptureFile, a_capture_whose_rows_cannot_be_looked_up_is_refused) {
+  write_test_capture(path_);
+  Result<Database> database = Database::open(path_, Database::Mode::Create);
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database
+                  ->execute("CREATE TABLE copy AS SELECT * FROM region_values;"
+                            "DROP TABLE region_values;"
+                            "CREATE TABLE region_values AS SELECT * FROM copy")
+                  .ok());
+  ASSERT_TRUE(database->close().ok());
+  EXPECT_THAT(why_refused(path_),
+              EndsWith("is a damaged capture: its table 'region_values' has no key"));
+}
+
 TEST_F(CaptureFile, damaged_pages_give_an_error_and_no_crash) {
   write_test_capture(path_);
   const auto size = std::filesystem::file_size(path_);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "store/capture_head.h"
@@ -27,6 +28,27 @@ Status check_tables(const Database& database, int64_t version) {
   return {};
 }
 
+// The tables of which readers look up rows by their first key: without an index, each of many
+// look-ups would read the whole table.
+constexpr std::pair<const char*, const char*> kLookedUp[] = {
+    {"region_values", "regions"}, {"pass_picture", "pass"},    {"batch_count", "batch"},
+    {"batch_other", "batch"},     {"device_metric", "device"}, {"module", "id"}};
+
+Status check_keys(const Database& database) {
+  for (const auto& [table, key] : kLookedUp) {
+    Result<Statement> plan = database.prepare(
+        fmt::format("EXPLAIN QUERY PLAN SELECT * FROM main.{} WHERE {} = 1", table, key));
+    if (!plan) return plan.error();
+    constexpr int kDetail = 3;
+    while (plan->step()) {
+      if (plan->text(kDetail).starts_with("SCAN"))
+        return Error{fmt::format("is a damaged capture: its table '{}' has no key", table)};
+    }
+    if (!plan->status()) return plan->status();
+  }
+  return {};
+}
+
 }  // namespace
 
 Reader::Reader(Database database, std::string path, int64_t version)
@@ -41,6 +63,7 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status tables = check_tables(*database, *version); !tables) {
     return with_context(tables.error(), path);
   }
+  if (Status keys = check_keys(*database); !keys) return with_context(keys.error(), path);
   const std::string views_sql = older_tables_sql(*version) + temporary_views_sql();
   if (Status views = database->execute(views_sql.c_str()); !views) {
     return with_context(views.error(), path);
@@ -48,6 +71,12 @@ Result<Reader> Reader::open(const std::string& path) {
   Reader reader(std::move(*database), path, *version);
   if (Result<CaptureRow> row = reader.capture(); !row) return with_context(row.error(), path);
   return reader;
+}
+
+uint64_t Reader::file_size() const {
+  std::error_code failed;
+  const uintmax_t size = std::filesystem::file_size(path_, failed);
+  return failed ? 0 : size;
 }
 
 Result<CaptureRow> Reader::capture() const {
@@ -71,8 +100,9 @@ Result<std::vector<QueueRow>> Reader::queues() const {
 
 Result<std::vector<MetricRow>> Reader::metrics() const {
   return all_rows<MetricRow>(database_,
-                             "LEFT JOIN device_metric ON device_metric.metric = metric.id "
-                             "GROUP BY metric.id ORDER BY min(position), metric.id");
+                             "LEFT JOIN (SELECT metric, min(position) AS first FROM device_metric "
+                             "GROUP BY metric) AS named ON named.metric = metric.id "
+                             "ORDER BY first, metric.id");
 }
 
 Result<std::vector<MetricRow>> Reader::device_metrics(RowId device) const {

@@ -42,6 +42,8 @@ class Reader {
 
   const std::string& path() const { return path_; }
   int64_t version() const { return version_; }  // of the file's format
+  // In bytes; 0 if it cannot be told.
+  uint64_t file_size() const;
   // From now on all reads see the file as it is now, whatever is written meanwhile.
   Status hold() const { return database_.execute("BEGIN"); }
 

@@ -193,9 +193,11 @@ class Comparison {
 
 std::string driver_of(const Summary& summary) {
   std::string text;
+  std::set<std::string> named;
   for (const DeviceSummary& device : summary.devices) {
-    const std::string driver = fmt::format("{}; {}", device.name, device.driver);
-    if (text.find(driver) == std::string::npos) text += (text.empty() ? "" : ", ") + driver;
+    std::string driver = fmt::format("{}; {}", device.name, device.driver);
+    const auto [found, is_new] = named.insert(std::move(driver));
+    if (is_new) text += (text.empty() ? "" : ", ") + *found;
   }
   return text.empty() ? "no device" : text;
 }

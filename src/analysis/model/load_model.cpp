@@ -1,5 +1,7 @@
 #include "analysis/model/load_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -29,6 +31,11 @@ void take(Result<T> result, T& target, Status& status) {
     status = Status(result.error());
   }
 }
+
+// Bounds of what a hostile file can make a reader spend. A table has a column for each metric.
+constexpr size_t kMaxMetrics = 4096;
+// A small file can hold many equal commands; a larger one may hold as many as it has bytes.
+constexpr uint64_t kMaxCommands = uint64_t{1} << 22;
 
 // Moves the metrics of branches out of those that every table has.
 void separate_branch_metrics(Model& model) {
@@ -75,6 +82,9 @@ Status load_small_tables(Model& model) {
   take(reader.region_counters(), model.region_counters, status);
   take(reader.messages(), model.messages, status);
   if (!status.ok()) return status;
+  if (model.metrics.size() > kMaxMetrics)
+    return Error{fmt::format("has {} metrics, of which at most {} can be read",
+                             model.metrics.size(), kMaxMetrics)};
   separate_branch_metrics(model);
   add_subgroup_executions(model);
   model.device_index = index_rows(model.devices);
@@ -153,14 +163,22 @@ class Timeline {
     if (!status.ok()) return status;
     const IdIndex function_index = index_rows(functions);
     if (detail_ == Model::Detail::Batches) return count_batches(functions, function_index);
-    return model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
+    const uint64_t limit = std::max(kMaxCommands, model_.reader.file_size());
+    bool fits = true;
+    status = model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
       const auto place = executions_.find(row.execution);
       const uint32_t function = function_index.find(row.function);
-      if (place != executions_.end() && function != kNone) {
-        load_batch(row, functions[function], place->second);
-      }
-      return true;
+      if (place == executions_.end() || function == kNone) return true;
+      fits = loaded_.size() + row.size <= limit;
+      if (fits) load_batch(row, functions[function], place->second);
+      return fits;
     });
+    if (status.ok() && !fits)
+      return Error{
+          fmt::format("has more than {} commands, which is more than can be read at once: choose "
+                      "frames with --frame",
+                      limit)};
+    return status;
   }
 
   Status count_batches(const std::vector<store::FunctionRow>& functions,

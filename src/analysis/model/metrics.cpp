@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 namespace tally::analysis {
@@ -82,10 +83,12 @@ template <typename Row>
 std::vector<Metric> describe_all(const std::vector<Row>& rows) {
   std::vector<Metric> metrics;
   std::set<std::string> taken;
+  std::map<std::string, int> last_number;  // by the id without a number
   for (const Row& row : rows) {
     Metric metric = describe(row);
     const std::string id = metric.id;
-    for (int n = 2; !taken.insert(metric.id).second; ++n) metric.id = id + "_" + std::to_string(n);
+    int& n = last_number.try_emplace(id, 1).first->second;
+    while (!taken.insert(metric.id).second) metric.id = id + "_" + std::to_string(++n);
     metrics.push_back(std::move(metric));
   }
   return metrics;

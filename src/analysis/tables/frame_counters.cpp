@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "analysis/model/counts.h"
 #include "analysis/tables/fields.h"
@@ -25,6 +26,9 @@ constexpr std::array kShown = {"gpu.gpu_time",
                                "api.texture_upload_bytes",
                                "gpu.samples_passed",
                                "gpu.fragment_shader_invocations"};
+
+// Bounds the memory for a hostile capture. Hours of a program with a hundred counters have fewer.
+constexpr size_t kMaxValues = size_t{1} << 25;
 
 std::string id_of(const std::string& text) {
   std::string id;
@@ -58,6 +62,11 @@ class Loader {
 
   Result<MeasuredFrames> load() {
     for (const store::FrameCounterRow& row : model_.frame_counters) add_kind(row);
+    if (measured_.kinds.size() * model_.frames.size() > kMaxValues) {
+      return Error{
+          fmt::format("{} counters in {} frames are more values than a table may have ({})",
+                      measured_.kinds.size(), model_.frames.size(), kMaxValues)};
+    }
     const Status status = model_.reader.for_each_frame_value([this](const auto& value) {
       add_value(value);
       return true;
@@ -67,20 +76,17 @@ class Loader {
   }
 
  private:
+  // The n-th of identical counters of one device shares a column with the n-th of other devices.
   void add_kind(const store::FrameCounterRow& row) {
-    for (size_t k = 0; k < measured_.kinds.size(); ++k) {
-      const store::FrameCounterRow& known = *measured_.kinds[k].row;
-      const bool alike = known.device != row.device && known.group == row.group &&
-                         known.name == row.name && known.unit == row.unit &&
-                         known.denominator == row.denominator;
-      if (alike) {
-        kind_of_[row.id] = k;
-        return;
-      }
-    }
+    const Key key{row.group, row.name, row.unit, row.denominator};
+    const size_t n = identical_[{row.device, key}]++;
+    const auto [kind, is_new] = kinds_.try_emplace({key, n}, measured_.kinds.size());
+    kind_of_[row.id] = kind->second;
+    if (!is_new) return;
     std::string id = id_of(row.group) + "." + id_of(row.name);
+    const size_t alike = alike_[id]++;
+    if (alike != 0) id += "_" + std::to_string(alike + 1);
     while (!ids_.insert(id).second) id += "_";
-    kind_of_[row.id] = measured_.kinds.size();
     measured_.kinds.push_back(kind_for(row, std::move(id)));
   }
 
@@ -95,9 +101,14 @@ class Loader {
     measured_.values.back()[kind->second] = value.value;
   }
 
+  using Key = std::tuple<std::string, std::string, std::string, uint64_t>;  // what identifies it
+
   const Model& model_;
   MeasuredFrames measured_;
   std::map<store::RowId, size_t> kind_of_;
+  std::map<std::pair<store::RowId, Key>, size_t> identical_;  // by device
+  std::map<std::pair<Key, size_t>, size_t> kinds_;
+  std::map<std::string, size_t> alike_;  // by id
   std::set<std::string> ids_;
 };
 
