@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Captures that somebody made to keep a reader busy: each command ends with a result or with a reason, after little processor
-time and in little memory, in proportion to the file. Usage: hostile_captures.py TALLY APP     APP is a program that submits a few commands"""
+time and in little memory, in proportion to the file. Usage: hostile_captures.py TALLY APP [ARGUMENT...]     the program submits a few commands, draws in a pass among them"""
 import os
 import resource
 import shutil
@@ -9,10 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-tally, app = sys.argv[1:]
+tally, *app = sys.argv[1:]
 folder = tempfile.TemporaryDirectory()
 capture = os.path.join(folder.name, "sound.tally")
-subprocess.run([tally, "run", "-o", capture, "--", app], check=True, stdout=subprocess.DEVNULL)
+subprocess.run([tally, "run", "-o", capture, "--", *app], check=True, stdout=subprocess.DEVNULL)
 processor_seconds, memory = 20, 1 << 30
 
 
