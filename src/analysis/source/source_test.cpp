@@ -165,7 +165,7 @@ TEST(Reconstruction, invalid_modules_are_refused_before_spirv_cross_sees_them) {
 
 // Debian 12's SPIRV-Tools 2023.1 knows neither.
 TEST(Reconstruct, capabilities_and_execution_modes_that_the_tools_do_not_know_are_left_out) {
-  const spirv::Module plain = assembled(kLoop);
+  const spirv::Module plain = module_of(kLoop);
   const uint32_t main = plain.entry_points().front().function_id;
   spirv::test::Words words(plain.words().begin(), plain.words().end());
   const auto add_before = [&](spv::Op next, const spirv::test::Words& instruction) {
@@ -203,7 +203,7 @@ TEST(Reconstruct, capabilities_and_execution_modes_that_the_tools_do_not_know_ar
 
 TEST(Reconstruct, an_instruction_that_the_tools_do_not_know_is_named) {
   constexpr uint32_t kTypeCooperativeMatrixKHR = 4456;
-  const spirv::Module plain = assembled(kLoop);
+  const spirv::Module plain = module_of(kLoop);
   spirv::test::Words words(plain.words().begin(), plain.words().end());
   const spirv::test::Words matrix = {
       7u << spv::WordCountShift | kTypeCooperativeMatrixKHR, words[3]++, 1, 1, 1, 1, 1};
