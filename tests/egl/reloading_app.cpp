@@ -127,7 +127,8 @@ void draw(const Egl& egl, EGLDisplay display, EGLConfig config, bool leave) {
 void start_counting(const Egl& egl) {
   const auto set = egl.address<PFNEGLSETPERFCOUNTINGBRCMPROC>("eglSetPerfCountingBRCM");
   const auto choose = egl.address<PFNEGLCHOOSEPERFCOUNTERSBRCMPROC>("eglChoosePerfCountersBRCM");
-  if (!set(EGL_ACQUIRE_COUNTERS_BRCM)) fail("the counters are taken");
+  // One process on the machine has them at a time.
+  while (!set(EGL_ACQUIRE_COUNTERS_BRCM)) std::this_thread::yield();
   for (EGLint group = 0; choose(EGL_TRUE, group, 0, nullptr);) group++;
   if (!set(EGL_START_COUNTERS_BRCM)) fail("the counters do not start");
 }

@@ -676,12 +676,12 @@ TEST_F(Permutations, are_selected_by_the_name_or_hash_of_their_pipeline) {
     const auto listings = analyzer.listings(ListingKind::Source, {});
     ASSERT_TRUE(listings.ok());
     ASSERT_EQ(listings->size(), 1u) << pattern;
-    EXPECT_THAT(listings->at(0).title, HasSubstr("blur (cccc0000)"));
+    EXPECT_THAT(listings->at(0).title, HasSubstr("blur.comp (33334444) [0=false]"));
   }
   EXPECT_THAT(open({.frames = {}, .shader = "blur"}).model().shader_selected,
-              ElementsAre(true, true));
+              ElementsAre(true, true, true));
   EXPECT_THAT(open({.frames = {}, .shader = "lur (cccc0000)"}).model().shader_selected,
-              ElementsAre(false, false));
+              ElementsAre(false, false, false));
 }
 
 TEST_F(Permutations, have_pipelines_of_different_names) {

@@ -3,6 +3,8 @@
 #include <tally/vulkan_newest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -35,18 +37,26 @@ class NewestExtensions : public CountersTest {
   void submit_from_threads() {
     constexpr uint32_t kThreads = 4, kSubmissions = 25;
     work();
+    // Recorded by one thread: they share a command pool.
+    std::vector<std::unique_ptr<Instrumentation>> instrumentations;
+    std::vector<std::unique_ptr<Recording>> recordings;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      instrumentations.push_back(std::make_unique<Instrumentation>(context()));
+      recordings.push_back(std::make_unique<Recording>(context()));
+      const VkCommandBuffer commands = recordings[t]->commands;
+      instrumentations[t]->begin(commands);
+      dispatch(commands, work().counting, t + 1, 0);
+      instrumentations[t]->end(commands);
+      check(vkEndCommandBuffer(commands));
+    }
     std::vector<std::thread> threads;
     std::vector<uint64_t> counted(kThreads);
     for (uint32_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
-        const Instrumentation instrumentation(context());
-        const Recording recording(context());
-        instrumentation.begin(recording.commands);
-        dispatch(recording.commands, work().counting, t + 1, 0);
-        instrumentation.end(recording.commands);
-        check(vkEndCommandBuffer(recording.commands));
-        for (uint32_t i = 0; i < kSubmissions; ++i) context().submit_and_wait(recording.commands);
-        for (const auto& [index, invoked] : invocations(instrumentation)) counted[t] += invoked;
+        for (uint32_t i = 0; i < kSubmissions; ++i)
+          context().submit_and_wait(recordings[t]->commands);
+        for (const auto& [index, invoked] : invocations(*instrumentations[t]))
+          counted[t] += invoked;
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -130,6 +140,11 @@ TEST_F(NewestExtensions, variants_index_with_64_bits_where_their_pipeline_does) 
   const Pipeline pipeline = make_work(layout, &flags);
   EXPECT_THAT(measure(pipeline), ElementsAre(std::pair<uint32_t, uint64_t>(0, 16)));
   context().run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 2); });
+  // Ahead, the layer also tries a cache first, and still compiles what `work` has.
+  if (std::getenv("TALLY_COMPILE_AHEAD")) {
+    EXPECT_GE(created().wide, before.wide + 2);
+    return;
+  }
   EXPECT_EQ(created().plain, before.plain);
   EXPECT_EQ(created().wide, before.wide + 2) << "the pipeline and its variant";
 }
