@@ -204,7 +204,8 @@ class Collector::Loop {
   enum class Read { Some, Nothing, End };
   Read read_once(Connection& connection);
   void greet(Connection& connection);
-  bool goes_on(Connection& connection) const;
+  bool goes_on(Connection& connection);
+  bool has_connected_again(Connection& connection);
   bool read_some(Connection& connection);
   void resume(Connection& fresh);
   void report_dropped(const Connection& connection, int64_t now);
@@ -263,6 +264,8 @@ void Collector::Loop::run() {
       const auto current = connection++;
       if (polled[i].revents && !read_some(*current)) connections_.erase(current);
     }
+    // Resumptions whose socket another connection has now.
+    std::erase_if(connections_, [](const Connection& c) { return !c.socket && !c.process; });
     if (polled[1].revents) accept_all();
     connected_ = connections_.size();
   }
@@ -336,8 +339,10 @@ bool Collector::Loop::accept_one() {
 // there is none.
 void Collector::Loop::accept_all() {
   bool any = false;
-  while ((connections_.size() < kMaxConnections || !any_has_ended()) && accept_one()) any = true;
-  if (any) ++accept_rounds_;
+  while ((connections_.size() < kMaxConnections || !any_has_ended()) && accept_one()) {
+    if (!any) ++accept_rounds_;
+    any = true;
+  }
 }
 
 bool Collector::Loop::any_has_ended() const {
@@ -402,14 +407,25 @@ void Collector::Loop::resume(Connection& fresh) {
   found->process = UniqueFd();
 }
 
-// Whether the process may connect again.
-bool Collector::Loop::goes_on(Connection& connection) const {
-  if (cut_off_ || !connection.status || connection.ingest.ended()) return false;
-  if (!connection.ledger.goes_on()) return false;
-  connection.process = watch(connection.pid);
-  if (!connection.process) return false;
+// Whether the stream of a connection without its socket goes on: the process has connected again,
+// or it may as long as it lives.
+bool Collector::Loop::goes_on(Connection& connection) {
+  if (cut_off_ || !connection.greeted || !connection.status) return false;
+  if (connection.ingest.ended() || !connection.ledger.valid()) return false;
   connection.socket = UniqueFd();
-  return true;
+  connection.process = connection.ledger.goes_on() ? watch(connection.pid) : UniqueFd();
+  return connection.process || has_connected_again(connection);
+}
+
+// Looks at the connections that have not said yet what they are.
+bool Collector::Loop::has_connected_again(Connection& connection) {
+  accept_all();
+  for (Connection& fresh : connections_) {
+    while (!connection.socket && fresh.socket && !fresh.greeted && fresh.status.ok() &&
+           fresh.pid == connection.pid && read_once(fresh) == Read::Some) {
+    }
+  }
+  return static_cast<bool>(connection.socket);
 }
 
 // False: the connection has ended.
@@ -417,7 +433,7 @@ bool Collector::Loop::read_some(Connection& connection) {
   if (connection.socket && read_once(connection) != Read::End) {
     return connection.socket || connection.process;  // neither: it was a resumption
   }
-  if (connection.socket && goes_on(connection)) return true;
+  if (goes_on(connection)) return true;
   drop(connection);
   return false;
 }

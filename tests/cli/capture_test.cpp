@@ -79,6 +79,17 @@ TEST_F(Capture, strict_changes_nothing_where_everything_is_captured) {
   EXPECT_EQ(overview["capture"]["commands_missing"], 0);
 }
 
+TEST_F(Capture, a_program_that_closes_all_sockets_is_captured_and_its_own_stay_empty) {
+  const auto result = run("--strict", "40 0 daemon");
+  EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  EXPECT_EQ(result.standard_output, "done\n");
+  const auto overview = report("");
+  EXPECT_EQ(overview["capture"]["complete"], true);
+  EXPECT_EQ(overview["capture"]["commands_missing"], 0);
+  EXPECT_EQ(report("--by shader")["tables"][0]["rows"][0]["commands"], 40)
+      << "two pipelines of the same shader";
+}
+
 TEST_F(Capture, a_capture_that_cannot_be_written_is_incomplete_and_the_application_runs_on) {
   const auto result = run_script(folder_.path(), R"(
     ulimit -S -f 512

@@ -1,9 +1,14 @@
 // An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations per
-// submission, without a window. Usage: launched_app SUBMISSIONS ENDING [objects]. ENDING is the
-// exit status, "abort", or "wait" (for a signal). "objects" uses a shader object instead of a
-// pipeline; the exit status is 77 if the device does not support them.
+// submission, without a window. Usage: launched_app SUBMISSIONS ENDING [objects|daemon]. ENDING is
+// the exit status, "abort", or "wait" (for a signal). "objects" uses a shader object instead of a
+// pipeline; the exit status is 77 if the device does not support them. "daemon" closes all sockets
+// of the process after half of the submissions, and opens its own; the exit status is 78 if
+// anything is written to these.
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +30,26 @@ int end(const char* ending) {
   if (std::strcmp(ending, "wait") == 0) pause();
   return std::atoi(ending);
 }
+
+// The sockets of the application, under all numbers that the process has for sockets.
+class OwnSockets {
+ public:
+  OwnSockets() {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair_) != 0) return;
+    for (int number = 3; number < 4200; ++number) {
+      struct stat file {};
+      if (number == pair_[0] || number == pair_[1] || fstat(number, &file) != 0) continue;
+      if (S_ISSOCK(file.st_mode)) dup2(pair_[0], number);
+    }
+  }
+  bool received_nothing() const {
+    char byte = 0;
+    return recv(pair_[1], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  }
+
+ private:
+  int pair_[2] = {-1, -1};
+};
 
 void run_with_pipeline(Context& context, int submissions) {
   const PipelineLayout layout = make_pipeline_layout(context);
@@ -68,6 +93,13 @@ int main(int argc, char** argv) {
     Context context;
     run_with_pipeline(context, submissions);
     return end(argv[2]);
+  }
+  if (std::strcmp(argv[3], "daemon") == 0) {
+    Context context;
+    run_with_pipeline(context, submissions / 2);
+    const OwnSockets sockets;
+    run_with_pipeline(context, submissions - submissions / 2);
+    return sockets.received_nothing() ? end(argv[2]) : 78;
   }
   if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) return 77;
   VkPhysicalDeviceShaderObjectFeaturesEXT feature = {
