@@ -20,6 +20,11 @@ std::vector<uint32_t> indices_of(const VkQueryPoolPerformanceCreateInfoKHR& info
   return {info.pCounterIndices, info.pCounterIndices + info.counterIndexCount};
 }
 
+bool resets(const Event& event, const Event& query) {
+  return event.kind == Event::kReset && event.pool == query.pool && query.first >= event.first &&
+         query.first - event.first < event.count;
+}
+
 }  // namespace
 
 uint32_t passes_of(const VkQueryPoolPerformanceCreateInfoKHR& info) {
@@ -134,7 +139,11 @@ void play(const std::vector<Event>& events, uint32_t pass) {
         event.pool->reset(event.first, event.count);
         break;
       case Event::kBegin:
-        begun.emplace_back(&event, dispatches);
+        // Not where the command buffer resets the query (VUID-vkCmdBeginQuery-None-02863).
+        if (!std::ranges::any_of(events,
+                                 [&](const Event& other) { return resets(other, event); })) {
+          begun.emplace_back(&event, dispatches);
+        }
         break;
       case Event::kOther:
         break;

@@ -11,7 +11,13 @@ namespace tally::test {
 namespace {
 
 using Ids = std::vector<std::string>;
+using testing::AnyOf;
 using testing::Each;
+
+// The validation layer below reports this for a reset in any command buffer of the same call, since
+// it keeps what it knows of queries for all of the call. The driver does not run a query that its
+// own command buffer resets (driver/queries.cpp).
+constexpr auto kResetInSameCall = "VUID-vkCmdBeginQuery-None-02863";
 
 ContextOptions with_driver() {
   ContextOptions options;
@@ -150,6 +156,7 @@ TEST_F(DriverCountersTest, a_query_of_both_is_right_in_whatever_order_its_passes
     expect_all(query, 2, 6);
     unlock(context());
   } while (std::ranges::next_permutation(order).found);
+  EXPECT_THAT(error_ids(), Each(kResetInSameCall));
 }
 
 TEST_F(DriverCountersTest, both_forms_of_submission_take_the_pass) {
@@ -163,6 +170,7 @@ TEST_F(DriverCountersTest, both_forms_of_submission_take_the_pass) {
   ASSERT_EQ(query.results(VK_QUERY_RESULT_WAIT_BIT), VK_SUCCESS);
   expect_all(query, 1, 2);
   unlock(context());
+  EXPECT_THAT(error_ids(), Each(kResetInSameCall));
 }
 
 TEST_F(DriverCountersTest, results_are_copied_in_the_order_of_the_counters) {
@@ -178,6 +186,7 @@ TEST_F(DriverCountersTest, results_are_copied_in_the_order_of_the_counters) {
       EXPECT_EQ(query.number_of(i, copied[i]), query.number_of(i, query.value(i))) << all_[i];
     }
   }
+  EXPECT_THAT(error_ids(), Each(kResetInSameCall));
 }
 
 // The validation layer below tracks a GPU reset only for the pass of its own submission.
@@ -194,7 +203,8 @@ TEST_F(DriverCountersTest, a_reset_on_the_gpu_is_of_both) {
   for (uint32_t pass = 0; pass < query.passes(); ++pass) query.submit(commands, pass);
   ASSERT_EQ(query.results(VK_QUERY_RESULT_WAIT_BIT), VK_SUCCESS);
   expect_all(query, 1, 4);
-  EXPECT_THAT(error_ids(), Each("UNASSIGNED-CoreValidation-DrawState-QueryNotReset"));
+  EXPECT_THAT(error_ids(),
+              Each(AnyOf(kResetInSameCall, "UNASSIGNED-CoreValidation-DrawState-QueryNotReset")));
   unlock(context());
 }
 
@@ -207,7 +217,7 @@ TEST_F(DriverCountersTest, a_query_of_a_whole_command_buffer_is_all_of_it) {
   ASSERT_EQ(query.passes(), 2u);
   query.run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 9); });
   EXPECT_EQ(static_cast<int64_t>(query.number("driver.whole")), driver::kWholeRead);
-  EXPECT_THAT(error_ids(), Each("VUID-vkCmdEndQuery-queryPool-03227"));
+  EXPECT_THAT(error_ids(), Each(AnyOf(kResetInSameCall, "VUID-vkCmdEndQuery-queryPool-03227")));
   EXPECT_EQ(query.number("compute_shader_invocations"), 72u);
   EXPECT_GT(query.number("gpu_time"), 0u);
 }
