@@ -4,7 +4,7 @@
 // allows none. The program checks the counts of the compute shader. COUNT_BY_HAND=layer: the same with only what a layer
 // knows: whether a command counts is in memory.
 // It has to lie beside the npm package `webgpu`:
-//   scripts/fetch-webgpu && cp bench/programs/dawn_frames.mjs .deps/webgpu && node .deps/webgpu/dawn_frames.mjs 100
+//   scripts/fetch-npm-programs && cp bench/programs/dawn_frames.mjs .deps/webgpu && node .deps/webgpu/dawn_frames.mjs 100
 import {create, globals} from "webgpu";
 
 Object.assign(globalThis, globals);

@@ -1,0 +1,129 @@
+// A Direct3D 11 program without a window: draws a triangle, runs a kernel, and prints what both
+// leave in memory. DXVK's native build and wine run it. Usage: d3d11 VERTEX PIXEL KERNEL     files
+// of compiled shaders (d3d11.hlsl)
+#include <d3d11.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::vector<char> file(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void check(HRESULT result, const char* what) {
+  if (SUCCEEDED(result)) return;
+  std::fprintf(stderr, "%s: %08x\n", what, static_cast<unsigned>(result));
+  std::exit(1);
+}
+
+/// FNV-1a of rows of `bytes` bytes that are `pitch` bytes apart.
+uint64_t hash(const void* data, size_t rows, size_t bytes, size_t pitch) {
+  uint64_t sum = 14695981039346656037u;
+  for (size_t row = 0; row < rows; ++row)
+    for (size_t i = 0; i < bytes; ++i)
+      sum = (sum ^ static_cast<const unsigned char*>(data)[row * pitch + i]) * 1099511628211u;
+  return sum;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  constexpr UINT kSize = 64;
+  constexpr UINT kValues = 256;
+  ID3D11Device* device = nullptr;
+  ID3D11DeviceContext* context = nullptr;
+  const D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_11_0;
+  check(D3D11CreateDevice(nullptr, D3D_DRIVER_TYPE_HARDWARE, nullptr, 0, &level, 1,
+                          D3D11_SDK_VERSION, &device, nullptr, &context),
+        "D3D11CreateDevice");
+
+  const auto vertex_code = file(argv[1]);
+  const auto pixel_code = file(argv[2]);
+  const auto kernel_code = file(argv[3]);
+  ID3D11VertexShader* vertex = nullptr;
+  ID3D11PixelShader* pixel = nullptr;
+  ID3D11ComputeShader* kernel = nullptr;
+  check(device->CreateVertexShader(vertex_code.data(), vertex_code.size(), nullptr, &vertex),
+        "CreateVertexShader");
+  check(device->CreatePixelShader(pixel_code.data(), pixel_code.size(), nullptr, &pixel),
+        "CreatePixelShader");
+  check(device->CreateComputeShader(kernel_code.data(), kernel_code.size(), nullptr, &kernel),
+        "CreateComputeShader");
+
+  D3D11_TEXTURE2D_DESC picture{};
+  picture.Width = picture.Height = kSize;
+  picture.MipLevels = picture.ArraySize = picture.SampleDesc.Count = 1;
+  picture.Format = DXGI_FORMAT_R8G8B8A8_UNORM;
+  picture.BindFlags = D3D11_BIND_RENDER_TARGET;
+  D3D11_TEXTURE2D_DESC staging = picture;
+  staging.BindFlags = 0;
+  staging.Usage = D3D11_USAGE_STAGING;
+  staging.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
+  ID3D11Texture2D* target = nullptr;
+  ID3D11Texture2D* read_target = nullptr;
+  check(device->CreateTexture2D(&picture, nullptr, &target), "CreateTexture2D");
+  check(device->CreateTexture2D(&staging, nullptr, &read_target), "CreateTexture2D");
+  ID3D11RenderTargetView* view = nullptr;
+  check(device->CreateRenderTargetView(target, nullptr, &view), "CreateRenderTargetView");
+
+  D3D11_BUFFER_DESC buffer{};
+  buffer.ByteWidth = kValues * 4;
+  buffer.BindFlags = D3D11_BIND_UNORDERED_ACCESS;
+  buffer.MiscFlags = D3D11_RESOURCE_MISC_BUFFER_STRUCTURED;
+  buffer.StructureByteStride = 4;
+  D3D11_BUFFER_DESC read_buffer = buffer;
+  read_buffer.BindFlags = 0;
+  read_buffer.MiscFlags = 0;
+  read_buffer.Usage = D3D11_USAGE_STAGING;
+  read_buffer.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
+  ID3D11Buffer* values = nullptr;
+  ID3D11Buffer* read_values = nullptr;
+  check(device->CreateBuffer(&buffer, nullptr, &values), "CreateBuffer");
+  check(device->CreateBuffer(&read_buffer, nullptr, &read_values), "CreateBuffer");
+  D3D11_UNORDERED_ACCESS_VIEW_DESC access{};
+  access.ViewDimension = D3D11_UAV_DIMENSION_BUFFER;
+  access.Buffer.NumElements = kValues;
+  ID3D11UnorderedAccessView* values_view = nullptr;
+  check(device->CreateUnorderedAccessView(values, &access, &values_view),
+        "CreateUnorderedAccessView");
+
+  D3D11_RASTERIZER_DESC rasterizer{};
+  rasterizer.FillMode = D3D11_FILL_SOLID;
+  rasterizer.CullMode = D3D11_CULL_NONE;
+  ID3D11RasterizerState* state = nullptr;
+  check(device->CreateRasterizerState(&rasterizer, &state), "CreateRasterizerState");
+  const D3D11_VIEWPORT viewport{0, 0, kSize, kSize, 0, 1};
+  context->RSSetState(state);
+  context->RSSetViewports(1, &viewport);
+  context->OMSetRenderTargets(1, &view, nullptr);
+  context->IASetPrimitiveTopology(D3D11_PRIMITIVE_TOPOLOGY_TRIANGLELIST);
+  context->VSSetShader(vertex, nullptr, 0);
+  context->PSSetShader(pixel, nullptr, 0);
+  context->Draw(3, 0);
+  context->CSSetShader(kernel, nullptr, 0);
+  context->CSSetUnorderedAccessViews(0, 1, &values_view, nullptr);
+  context->Dispatch(kValues / 64, 1, 1);
+
+  context->CopyResource(read_target, target);
+  context->CopyResource(read_values, values);
+  D3D11_MAPPED_SUBRESOURCE map{};
+  check(context->Map(read_target, 0, D3D11_MAP_READ, 0, &map), "Map");
+  std::printf("picture %016llx\n",
+              static_cast<unsigned long long>(hash(map.pData, kSize, kSize * 4, map.RowPitch)));
+  context->Unmap(read_target, 0);
+  check(context->Map(read_values, 0, D3D11_MAP_READ, 0, &map), "Map");
+  std::printf("values %016llx\n",
+              static_cast<unsigned long long>(hash(map.pData, 1, kValues * 4, 0)));
+  context->Unmap(read_values, 0);
+  std::fflush(stdout);
+  return 0;
+}
