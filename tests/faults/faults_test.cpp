@@ -29,7 +29,7 @@ using Order = Faults::Order;
 Faults& faults() {
   static Faults& all = [&]() -> Faults& {
     void* library = ::dlopen(FAULTS_TEST_DRIVER, RTLD_NOW);
-    return reinterpret_cast<GetFaults*>(::dlsym(library, kGetFaults))();
+    return *reinterpret_cast<GetFaults*>(::dlsym(library, kGetFaults))();
   }();
   return all;
 }

@@ -300,7 +300,7 @@ struct FaultLayer {
 
 #define TALLY_EXPORT extern "C" __attribute__((visibility("default")))
 
-TALLY_EXPORT tally::test::Faults& tally_test_faults() { return tally::test::control(); }
+TALLY_EXPORT tally::test::Faults* tally_test_faults() { return &tally::test::control(); }
 
 TALLY_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
 tally_test_negotiate_faults(VkNegotiateLayerInterface* interface) {

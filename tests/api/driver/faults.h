@@ -43,7 +43,7 @@ class Faults {
   virtual std::vector<Error> errors() const = 0;
 };
 
-using GetFaults = Faults&();
+using GetFaults = Faults*();
 inline constexpr const char* kGetFaults = "tally_test_faults";
 
 }  // namespace tally::test
