@@ -33,6 +33,9 @@ VendorSlot& slot(size_t number) {
 // A function of the libEGL that loaded us.
 std::atomic<void*> g_function_of_libegl{nullptr};
 
+// Whether libEGL has functions of ours: it closes a vendor that it could not open.
+std::atomic<bool> g_open = false;
+
 // At exit libEGL closes its vendors as well, but nothing is unloaded. Otherwise we are unloaded
 // after libEGL.
 bool is_unloaded() {
@@ -43,7 +46,7 @@ bool is_unloaded() {
 
 __attribute__((destructor)) void at_end() {
   Profile::end();
-  if (is_unloaded()) destroy_kept();
+  if (!g_open || is_unloaded()) destroy_kept();
 }
 
 // libEGL's tables hold plain functions, so each slot needs its own. An exception (out of memory)
@@ -115,8 +118,10 @@ extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version,
   if (number >= kMaxVendorSlots) return EGL_FALSE;
   g_function_of_libegl = reinterpret_cast<void*>(exports->getCurrentApi);
   const bool open = guarded(false, [&] { return slot(number).open(version, exports, vendor); });
-  if (open) kFill[number](*imports);
-  return open;
+  if (!open) return EGL_FALSE;
+  g_open = true;
+  kFill[number](*imports);
+  return EGL_TRUE;
 }
 
 extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(
