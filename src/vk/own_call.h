@@ -24,7 +24,7 @@ VkResult own(const char* command, VkResult result, Handle& handle) {
 // What failed, for a message. Kept until the message can be sent.
 struct OwnFailure {
   VkResult result = VK_SUCCESS;
-  const char* what = nullptr;  // the call; null where none is known
+  const char* what = nullptr;  // the call; null if none is known
 
   // E.g. "vkCreateFence failed with VK_ERROR_OUT_OF_HOST_MEMORY".
   std::string text() const;

@@ -78,10 +78,10 @@ using OwnValues = std::map<size_t, uint64_t>;
 
 // A name may have it, so it is short. What is left out is in the hash.
 std::string shortened(std::string text) {
-  constexpr size_t kMost = 160;
-  if (text.size() <= kMost) return text;
+  constexpr size_t kMaxText = 160;
+  if (text.size() <= kMaxText) return text;
   const Hash128 hash = hash_bytes(std::as_bytes(std::span(text)));
-  return text.substr(0, text.rfind(',', kMost)) + ", ... " + short_hash(to_string(hash));
+  return text.substr(0, text.rfind(',', kMaxText)) + ", ... " + short_hash(to_string(hash));
 }
 
 template <typename Chosen>

@@ -167,8 +167,8 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
   gpu.transform_feedback_queries = feedback.transformFeedbackQueries == VK_TRUE;
-  constexpr VkDeviceSize kMostPushData = 512;  // PushReads knows no more
-  gpu.max_push_data = static_cast<uint32_t>(std::min(heaps.maxPushDataSize, kMostPushData) / 8 * 8);
+  constexpr VkDeviceSize kMaxPushData = 512;  // PushReads knows no more
+  gpu.max_push_data = static_cast<uint32_t>(std::min(heaps.maxPushDataSize, kMaxPushData) / 8 * 8);
   gpu.driver_id = driver.driverID;
   gpu.mesa_version = mesa_version(driver.driverInfo);
   gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);

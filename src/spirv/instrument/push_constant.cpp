@@ -267,7 +267,7 @@ ScalarSizes scalar_sizes(const Module& module, uint32_t type_id, uint32_t depth 
 }
 
 // Small types in memory need features that the device may lack.
-constexpr uint32_t kLeastScalar = 4;
+constexpr uint32_t kMinScalarBytes = 4;
 constexpr uint32_t kVolatile = 1, kAligned = 2, kNontemporal = 4;
 
 // Replaces a block by the address of its bytes.
@@ -281,7 +281,7 @@ class BlockMove {
     if (!block) return block.error();
     block_ = block->type;
     const ScalarSizes sizes = scalar_sizes(module_, block_);
-    if (!sizes.known() || sizes.least < kLeastScalar) {
+    if (!sizes.known() || sizes.least < kMinScalarBytes) {
       return Error{"its push-constant block has members that cannot be moved to memory"};
     }
     for (const Function& function : module_.functions()) {
