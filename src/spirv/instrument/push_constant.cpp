@@ -237,33 +237,39 @@ struct ScalarSizes {
   bool known() const { return most != 0; }
 };
 
-// `depth`: of nested types.
-ScalarSizes scalar_sizes(const Module& module, uint32_t type_id, uint32_t depth = 0) {
-  constexpr uint32_t kMaxDepth = 8;
-  const auto type = module.definition(type_id);
-  if (!type || depth > kMaxDepth) return {};
-  switch (type->opcode()) {
-    case Op::OpTypeInt:
-    case Op::OpTypeFloat:
-      return {type->operand(0) / 8, type->operand(0) / 8};
-    case Op::OpTypePointer:
-      return {8, 8};
-    case Op::OpTypeVector:
-    case Op::OpTypeMatrix:
-    case Op::OpTypeArray:
-      return scalar_sizes(module, type->operand(0), depth + 1);
-    case Op::OpTypeStruct: {
-      ScalarSizes all;
-      for (const uint32_t member : type->operands()) {
-        const ScalarSizes sizes = scalar_sizes(module, member, depth + 1);
-        if (!sizes.known()) return {};
-        all = {std::min(all.least, sizes.least), std::max(all.most, sizes.most)};
-      }
-      return all;
+// Visits each type once.
+ScalarSizes scalar_sizes(const Module& module, uint32_t type_id) {
+  ScalarSizes all;
+  std::vector<uint32_t> types = {type_id};
+  for (size_t next = 0; next < types.size(); ++next) {
+    const auto type = module.definition(types[next]);
+    if (!type) return {};
+    const auto add = [&types](uint32_t part) {
+      if (std::find(types.begin(), types.end(), part) == types.end()) types.push_back(part);
+    };
+    uint32_t bytes = 0;
+    switch (type->opcode()) {
+      case Op::OpTypeInt:
+      case Op::OpTypeFloat:
+        bytes = type->operand(0) / 8;
+        break;
+      case Op::OpTypePointer:
+        bytes = 8;
+        break;
+      case Op::OpTypeVector:
+      case Op::OpTypeMatrix:
+      case Op::OpTypeArray:
+        add(type->operand(0));
+        continue;
+      case Op::OpTypeStruct:
+        for (const uint32_t member : type->operands()) add(member);
+        continue;
+      default:
+        return {};
     }
-    default:
-      return {};
+    all = {std::min(all.least, bytes), std::max(all.most, bytes)};
   }
+  return all;
 }
 
 // Small types in memory need features that the device may lack.
@@ -393,7 +399,7 @@ Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& e
   if (*used != 0) return BlockExtension(editor, *used).extend(type, offset);
   if (const uint32_t idle = idle_variable(editor.module(), entry)) {
     // On failure nothing has been edited.
-    const auto extended = BlockExtension(editor, idle).extend(type, offset);
+    auto extended = BlockExtension(editor, idle).extend(type, offset);
     if (extended) return extended;
   }
   return new_variable(editor, entry, type, offset);
