@@ -1,5 +1,5 @@
-# Sourced: root folders of Debian suites, kept in .deps/roots, and commands that run in them. Needs mmdebstrap and bubblewrap,
-# and root's rights, because packages are installed there.
+# Sourced: root folders of Debian suites, kept in .deps/roots, and commands that run in them. Needs root's rights, because packages
+# are installed there, and mmdebstrap and bubblewrap: run `scripts/setup package` first.
 roots=$root/.deps/roots
 mirror=${TALLY_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
