@@ -197,6 +197,39 @@ typedef struct VkLayerSettingsCreateInfoEXT {
 } VkLayerSettingsCreateInfoEXT;
 #endif /* VK_EXT_layer_settings */
 
+#ifndef VK_EXT_frame_boundary
+#define VK_EXT_frame_boundary 1
+#define VK_EXT_FRAME_BOUNDARY_SPEC_VERSION 1
+#define VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME "VK_EXT_frame_boundary"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT ((VkStructureType)1000375000)
+#define VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT ((VkStructureType)1000375001)
+
+typedef VkFlags VkFrameBoundaryFlagsEXT;
+#define VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT 0x00000001
+
+/* Extends VkPhysicalDeviceFeatures2 and VkDeviceCreateInfo. */
+typedef struct VkPhysicalDeviceFrameBoundaryFeaturesEXT {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 frameBoundary;
+} VkPhysicalDeviceFrameBoundaryFeaturesEXT;
+
+/* Extends VkSubmitInfo, VkSubmitInfo2, VkPresentInfoKHR and VkBindSparseInfo. */
+typedef struct VkFrameBoundaryEXT {
+  VkStructureType sType;
+  const void* pNext;
+  VkFrameBoundaryFlagsEXT flags;
+  uint64_t frameID;
+  uint32_t imageCount;
+  const VkImage* pImages;
+  uint32_t bufferCount;
+  const VkBuffer* pBuffers;
+  uint64_t tagName;
+  size_t tagSize;
+  const void* pTag;
+} VkFrameBoundaryEXT;
+#endif /* VK_EXT_frame_boundary */
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,12 +1,17 @@
-// The frames that a user selects. Frames count from 0.
+// What a user says of frames: what ends one, and which are selected. Frames count from 0.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/settings.h"
+#include "base/status.h"
 
 namespace tally {
 
@@ -48,5 +53,35 @@ class FrameChoice {
 
 // The settings frames, every and trigger; nullopt: frames are captured on request.
 std::optional<FrameChoice> frame_choice(const Settings& settings);
+
+// What ends a frame. Present: also a frame boundary, and without either each submission.
+enum class FrameUnit { Present, Submit, Label, Fence, QueueIdle };
+inline constexpr std::array<std::string_view, 5> kFrameUnitNames = {"present", "submit", "label",
+                                                                    "fence", "queue-idle"};
+std::optional<FrameUnit> frame_unit_from_name(std::string_view name);
+
+// An extended regular expression of POSIX that is searched in the names of labels. Thread-safe.
+class LabelPattern {
+ public:
+  // An error says what is wrong, and at which character.
+  static Result<LabelPattern> compile(const std::string& text);
+
+  bool matches(const char* name) const;
+
+ private:
+  struct Compiled;
+  explicit LabelPattern(std::shared_ptr<const Compiled> compiled)
+      : compiled_(std::move(compiled)) {}
+
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+// The settings frame_per and frame_label.
+struct FrameEnds {
+  FrameUnit unit = FrameUnit::Present;
+  std::optional<LabelPattern> label;  // with FrameUnit::Label; none: all labels
+
+  static FrameEnds from(const Settings& settings);
+};
 
 }  // namespace tally

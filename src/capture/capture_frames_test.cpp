@@ -1,5 +1,6 @@
 // Which frames are captured, and what is recorded for them, above a strict double of a driver that
 // has VK_ARM_shader_instrumentation. See testing/frame_scenarios.h for what the client does.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -94,6 +95,186 @@ TEST(CaptureFrames, in_flight_with_others_have_their_own_values) {
   const Session session = run("kept_in_flight", {{"TALLY_EVERY", "4"}});
   EXPECT_THAT(executions(session), ElementsAre(100, 100, 100));
   EXPECT_EQ(missing(session), 0);
+}
+
+// "0:1,100 1:2,100": each frame that holds commands, with their executions.
+std::string frames_of(const Session& session) {
+  std::string text;
+  int64_t frame = -1;
+  for (const SeenCommand& command : session.commands()) {
+    text +=
+        command.frame == frame ? "," : fmt::format("{}{}:", text.empty() ? "" : " ", command.frame);
+    frame = command.frame;
+    text += std::to_string(command.executions);
+  }
+  return text;
+}
+
+// How many frames ended in which way, without those of the client's first device.
+std::string ends_of(const Session& session) {
+  return session.text(
+      "SELECT group_concat(ended_by || ' ' || frames, ', ') FROM (SELECT ended_by, count(*) AS "
+      "frames FROM frame GROUP BY ended_by ORDER BY ended_by)");
+}
+
+// The first with a driver that lacks VK_EXT_frame_boundary, the second with one that has it.
+class CaptureMarkedFrames : public ::testing::TestWithParam<bool> {
+ protected:
+  Session run(const std::string& scenario, Environment environment = {}) const {
+    if (GetParam()) environment["FAKE_FRAME_BOUNDARY"] = "1";
+    return testing::run(scenario, environment);
+  }
+  size_t below(size_t ends) const { return GetParam() ? ends : 0; }
+};
+
+TEST_P(CaptureMarkedFrames, end_where_the_application_says_so) {
+  const Session session = run("marked");
+  EXPECT_EQ(frames_of(session), "0:1,100 1:2,100 2:3,100 3:4,100");
+  EXPECT_EQ(ends_of(session), "boundary 4");
+  EXPECT_EQ(session.frame_ends(), below(4));
+}
+
+TEST_P(CaptureMarkedFrames, are_selected_by_their_numbers) {
+  const Session session = run("marked", {{"TALLY_FRAMES", "1-2"}});
+  EXPECT_EQ(frames_of(session), "1:2,100 2:3,100");
+  EXPECT_EQ(session.frame_ends(), below(4));
+}
+
+TEST_P(CaptureMarkedFrames, may_be_parts_of_a_submission) {
+  const Session session = run("marked_batches");
+  EXPECT_EQ(frames_of(session), "0:1,2 1:3 2:4 3:5");
+  EXPECT_EQ(ends_of(session), "boundary 4");
+  EXPECT_EQ(session.frame_ends(), below(4));
+}
+
+TEST_P(CaptureMarkedFrames, that_share_a_submission_are_captured_alone) {
+  const Session session = run("marked_batches", {{"TALLY_FRAMES", "1"}});
+  EXPECT_EQ(frames_of(session), "1:3");
+  EXPECT_EQ(missing(session), 0);
+  // Which frame they would be in was not known when they were recorded.
+  const Session once = run("marked_batches_once", {{"TALLY_FRAMES", "2"}});
+  EXPECT_EQ(frames_of(once), "");
+  EXPECT_EQ(once.number("SELECT commands_missing FROM frame WHERE number = 2"), 1);
+  EXPECT_EQ(missing(once), 1);
+}
+
+TEST_P(CaptureMarkedFrames, share_the_counts_of_a_command_buffer_that_a_submission_executes_twice) {
+  const Session session = run("marked_twice");
+  EXPECT_EQ(frames_of(session), "0:10");
+  EXPECT_EQ(session.commands().at(0).runs, 2);
+  EXPECT_EQ(ends_of(session), "boundary 2");
+}
+
+TEST_P(CaptureMarkedFrames, are_not_ended_again_by_their_presents) {
+  for (const char* scenario : {"marked_and_presented", "marked_at_presents"}) {
+    const Session session = run(scenario);
+    EXPECT_EQ(frames_of(session), "0:100,1 1:100,2 2:100,3 3:100,4") << scenario;
+    EXPECT_EQ(ends_of(session), "boundary 4") << scenario;
+    EXPECT_EQ(session.frame_ends(), below(4));
+  }
+}
+
+TEST_P(CaptureMarkedFrames, end_at_submissions_if_the_feature_is_not_enabled) {
+  const Session session = run("enabled_and_unmarked");
+  EXPECT_EQ(frames_of(session), "0:1 1:2 2:3 3:4");
+  EXPECT_EQ(ends_of(session), "submit 4");
+}
+
+TEST_P(CaptureMarkedFrames, end_at_submissions_if_the_user_says_so) {
+  const Session session = run("marked", {{"TALLY_FRAME_PER", "submit"}});
+  EXPECT_EQ(frames_of(session), "0:1 1:100 2:2 3:100 4:3 5:100 6:4 7:100");
+  EXPECT_EQ(ends_of(session), "submit 8");
+}
+
+INSTANTIATE_TEST_SUITE_P(Driver, CaptureMarkedFrames, ::testing::Bool());
+
+TEST(CaptureFrames, end_at_presents) {
+  const Session session = run("presented", {});
+  EXPECT_EQ(frames_of(session), "0:100,1 1:100,2 2:100,3 3:100,4");
+  EXPECT_EQ(ends_of(session), "present 4");
+}
+
+TEST(CaptureFrames, end_at_submissions_if_the_user_says_so) {
+  const Session session = run("presented", {{"TALLY_FRAME_PER", "submit"}});
+  EXPECT_EQ(frames_of(session), "0:100 1:1 2:100 3:2 4:100 5:3 6:100 7:4");
+  EXPECT_EQ(ends_of(session), "submit 8");
+}
+
+TEST(CaptureFrames, end_at_waits_for_fences_after_which_something_was_submitted) {
+  const Session session = run("rounds", {{"TALLY_FRAME_PER", "fence"}});
+  EXPECT_EQ(frames_of(session), "0:1,100 1:2,100 2:3,100 3:4,100");
+  EXPECT_EQ(ends_of(session), "fence 4");
+}
+
+TEST(CaptureFrames, end_at_waits_for_idle_queues) {
+  const Session session = run("rounds", {{"TALLY_FRAME_PER", "queue-idle"}});
+  EXPECT_EQ(frames_of(session), "0:1,100,2,100 1:3,100,4,100");
+  EXPECT_EQ(ends_of(session), "queue idle 2");
+}
+
+TEST(CaptureFrames, end_with_the_labels_of_a_queue) {
+  const Session session = run("rounds", {{"TALLY_FRAME_PER", "label"}});
+  EXPECT_EQ(frames_of(session), "0:1,100 1:2,100 2:3,100 3:4,100");
+  EXPECT_EQ(ends_of(session), "label 4");
+}
+
+TEST(CaptureFrames, end_with_the_labels_that_match) {
+  const Session session = run("rounds", {{"TALLY_FRAME_LABEL", "^odd"}, {"TALLY_FRAMES", "1"}});
+  EXPECT_EQ(frames_of(session), "1:3,100,4,100");
+  EXPECT_EQ(ends_of(session), "label 1");
+}
+
+TEST(CaptureFrames, end_with_the_outermost_labels_of_a_command_buffer) {
+  const Session session = run("labels", {{"TALLY_FRAME_PER", "label"}});
+  EXPECT_EQ(frames_of(session), "0:1,2,3 1:4,5 2:6,1,2,3 3:4,5 4:6");
+  EXPECT_EQ(ends_of(session), "label 4, open 1");
+  EXPECT_EQ(missing(session), 0);
+}
+
+TEST(CaptureFrames, end_with_the_labels_of_a_command_buffer_that_match) {
+  EXPECT_EQ(frames_of(run("labels", {{"TALLY_FRAME_LABEL", "n (2|3)$"}})),
+            "0:1,2,3,4,5 1:6,1,2,3,4,5 2:6");
+  EXPECT_EQ(frames_of(run("labels", {{"TALLY_FRAME_LABEL", "inner"}})),
+            "0:1,2,3 1:4,5,6,1,2,3 2:4,5,6");
+  EXPECT_EQ(frames_of(run("labels", {{"TALLY_FRAME_LABEL", "token|inner"}})),
+            "0:1,2,3 1:4,5 2:6,1,2,3 3:4,5 4:6")
+      << "the inner label is inside of one that ends a frame";
+}
+
+TEST(CaptureFrames, within_a_command_buffer_are_captured_alone) {
+  for (const char* frames : {"1", "3", "1,3"}) {
+    const Session session = run("labels", {{"TALLY_FRAME_PER", "label"}, {"TALLY_FRAMES", frames}});
+    EXPECT_EQ(frames_of(session),
+              frames == std::string("1,3") ? "1:4,5 3:4,5" : fmt::format("{}:4,5", frames));
+    EXPECT_EQ(missing(session), 0);
+  }
+}
+
+TEST(CaptureFrames, do_not_end_with_labels_inside_of_labels_of_the_queue) {
+  const Session session = run("labels_in_a_label", {{"TALLY_FRAME_PER", "label"}});
+  EXPECT_EQ(frames_of(session), "0:1,2,3,4,5,6");
+  EXPECT_EQ(ends_of(session), "label 1");
+  const Session tokens = run("labels_in_a_label", {{"TALLY_FRAME_LABEL", "token"}});
+  EXPECT_EQ(frames_of(tokens), "0:1,2,3 1:4,5 2:6") << "no label around them matches";
+}
+
+TEST(CaptureFrames, end_with_a_label_that_another_command_buffer_began) {
+  const Session session = run("label_of_two_command_buffers", {{"TALLY_FRAME_PER", "label"}});
+  EXPECT_EQ(frames_of(session), "0:1,2 1:3");
+}
+
+TEST(CaptureFrames, end_with_a_label_of_a_secondary) {
+  const Session session = run("label_of_a_secondary", {{"TALLY_FRAME_PER", "label"}});
+  EXPECT_EQ(frames_of(session), "0:1,2 1:4,3") << "a frame's commands are in no order";
+}
+
+TEST(CaptureFrames, end_after_the_pass_in_which_a_label_ends) {
+  for (const char* scenario : {"label_in_a_render_pass", "label_in_a_rendering"}) {
+    const Session session = run(scenario, {{"TALLY_FRAME_PER", "label"}});
+    EXPECT_EQ(frames_of(session), "0:3,6,9 1:12") << scenario;
+    EXPECT_EQ(ends_of(session), "label 1, open 1") << scenario;
+    EXPECT_EQ(session.number("SELECT count(*) FROM pass"), 2) << scenario;
+  }
 }
 
 template <typename Done>

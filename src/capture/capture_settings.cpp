@@ -24,6 +24,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.patience =
       std::chrono::milliseconds(settings.number("patience_ms", kDefaultPatience, 0, kMaxPatience));
   result.frames = frame_choice(settings);
+  result.frame_ends = FrameEnds::from(settings);
   return result;
 }
 

@@ -22,6 +22,7 @@ struct CaptureSettings {
   bool live_counters = false;  // live_counters: counts for the EGL library, also without a receiver
   // frames, every: the frames to capture; trigger: none; they are captured on request
   std::optional<FrameChoice> frames = FrameChoice();
+  FrameEnds frame_ends;        // frame_per, frame_label: what ends a frame
   std::string shader_pattern;  // shader: glob over names and hashes, "" = all
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   bool regions = false;        // regions: render passes by region

@@ -50,6 +50,24 @@ TEST(CaptureWithCounters, invocations_are_exact_in_every_submission) {
               ElementsAre(kGroup, 2 * kGroup, 3 * kGroup, kGroup, 2 * kGroup, 3 * kGroup));
 }
 
+// VK_EXT_frame_boundary, which the driver below may lack.
+TEST(CaptureWithCounters, frames_that_the_application_marks_have_their_counts) {
+  const Session session = run({.scenario = "marked"});
+  EXPECT_THAT(executions(session), ElementsAre(kGroup, 100 * kGroup, 2 * kGroup, 100 * kGroup,
+                                               3 * kGroup, 100 * kGroup, 4 * kGroup, 100 * kGroup));
+  EXPECT_EQ(session.text("SELECT group_concat(ended_by) FROM frame"),
+            "boundary,boundary,boundary,boundary");
+  EXPECT_EQ(session.text("SELECT group_concat(frame) FROM command_list"), "0,0,1,1,2,2,3,3");
+}
+
+TEST(CaptureWithCounters, labels_of_a_command_buffer_divide_its_counts) {
+  const Session session =
+      run({.scenario = "labels", .environment = {{"TALLY_FRAME_LABEL", "^token"}}});
+  EXPECT_EQ(session.text("SELECT group_concat(frame || ':' || executions) FROM command_list JOIN "
+                         "block_count USING (command) WHERE block = 0"),
+            "0:32,0:64,0:96,1:128,1:160,2:192,2:32,2:64,2:96,3:128,3:160,4:192");
+}
+
 TEST(CaptureWithCounters, overlapping_submissions_add_up_exactly) {
   const Session session = run({.scenario = "simultaneous"});
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"),

@@ -46,14 +46,33 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
   return state;
 }
 
+// Whether a frame ends with what a command buffer has ended. What the command buffer has begun is
+// not open here.
+bool Queue::ends_frame(const PartEnd& end) {
+  if (!end.any()) return false;
+  return with_frame_labels([&](FrameLabels& labels) {
+    bool ends = false;
+    for (uint32_t i = 0; i < end.begun_before; ++i) ends = labels.end() || ends;
+    return ends || (end.outermost && !labels.inside());
+  });
+}
+
+void Queue::leave_open(const std::vector<bool>& labels) {
+  if (labels.empty()) return;
+  with_frame_labels([&](FrameLabels& all) {
+    for (const bool ends_frame : labels) all.begin(ends_frame);
+  });
+}
+
 Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnection> connection,
                VkDevice handle, const vk::NextDevice& next, DeviceSetup setup)
     : instance_(std::move(instance)),
       next_(next),
       families_(std::move(setup.families)),
       uncounted_(std::move(setup.uncounted)),
+      boundaries_(setup.boundaries),
       context_(std::move(connection), handle, next, std::move(setup.regions),
-               setup.dynamic_rendering),
+               setup.dynamic_rendering, setup.boundaries.feature),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),
                 std::move(setup.description), std::move(setup.metrics)) {
   context_.follow_images(instance_->table(), setup.physical_device);
@@ -124,48 +143,135 @@ Device::CommandBuffers Device::take_pool(VkCommandPool handle) {
   return taken;
 }
 
-std::unique_ptr<Submission> Device::before_submit(Queue& queue,
-                                                  std::vector<VkCommandBuffer>& buffers) {
-  const Frames::Frame frame = frames().current();
-  auto submission = std::make_unique<Submission>();
-  submission->captured = measures() && frame.captured;
-  submission->frame = frame;
-  ContentsUse use{frame.number, submission->captured};
-  for (const VkCommandBuffer handle : buffers) {
-    const CommandBuffer* buffer = find_command_buffer(handle);
-    if (!buffer || !buffer->contents()) continue;
-    const auto& recording = buffer->contents()->executed_recording(submission->captured);
-    if (recording && !recording->empty()) submission->add(recording);
+// Divides a submission at the ends of frames. The last part may be without an end.
+Device::Plan Device::plan(Queue& queue, std::span<const SubmittedBatch> batches,
+                          const std::vector<VkCommandBuffer>& buffers) {
+  Plan plan;
+  std::vector<PlannedPart>& parts = plan.parts;
+  parts.back().part.frame = frames().current();
+  // The part that takes what is submitted next: a new one after the end of a frame.
+  const auto next_part = [&]() -> PlannedPart& {
+    SubmittedParts::Part& last = parts.back().part;
+    if (!last.ended_by) return parts.back();
+    last.end_ns = store::monotonic_ns();
+    last.frame = frames().end(last.end_ns, connection().orders());
+    parts.emplace_back().part.frame = frames().current();
+    return parts.back();
+  };
+  const bool by_label = frames().unit() == FrameUnit::Label;
+  size_t next = 0;
+  for (const SubmittedBatch& batch : batches) {
+    for (; next < batch.end; ++next) {
+      const CommandBuffer* buffer = find_command_buffer(buffers[next]);
+      const Contents* contents = buffer ? buffer->contents().get() : nullptr;
+      if (contents && contents->holds_unrecorded()) next_part();
+      size_t first = parts.size() - 1;
+      for (size_t i = 0; contents && i < contents->parts().size(); ++i) {
+        const RecordedPart& part = contents->parts()[i];
+        const bool ends = by_label && queue.ends_frame(part.end);
+        if (!ends && part.empty()) continue;
+        PlannedPart& planned = next_part();
+        planned.executed.emplace_back(contents, &part);
+        if (ends) planned.part.ended_by = store::FrameEnd::Label;
+        if (i == 0) first = parts.size() - 1;
+      }
+      if (by_label && contents) queue.leave_open(contents->left_open());
+      plan.of_buffers.emplace_back(first, parts.size() - 1);
+    }
+    if (batch.ends_frame && frames().ends_at_boundary()) {
+      next_part().part.ended_by = store::FrameEnd::Boundary;
+    }
   }
-  await_earlier(*submission);
-  for (const VkCommandBuffer handle : buffers) {
-    CommandBuffer* buffer = find_command_buffer(handle);
-    if (buffer && buffer->contents()) buffer->contents()->submit(use);
+  if (!buffers.empty() && frames().ends_at_submit()) {
+    parts.back().part.ended_by = store::FrameEnd::Submit;
   }
-  frames().saw_lag(use.lag);
-  if (!submission->captured) return nullptr;
-  submission->not_recorded = use.not_recorded;
-  if (use.not_recorded != 0) {
-    connection().message(store::Severity::Warning,
-                         "command buffers that were recorded long before a captured frame, and "
-                         "used once before, ran in it: their commands are not counted");
+  return plan;
+}
+
+SubmittedParts Device::before_submit(Queue& queue, std::span<const SubmittedBatch> batches,
+                                     std::vector<VkCommandBuffer>& buffers) {
+  Plan planned = plan(queue, batches, buffers);
+  SubmittedParts submitted;
+  const bool captured =
+      measures() && std::ranges::any_of(planned.parts, [](const PlannedPart& one) {
+        return one.part.frame.captured;
+      });
+  Submission* previous = nullptr;
+  for (PlannedPart& one : planned.parts) {
+    auto submission = std::make_unique<Submission>();
+    submission->captured = captured && one.part.frame.captured;
+    submission->frame = one.part.frame;
+    submission->previous = std::exchange(previous, submission.get());
+    for (const auto& [contents, part] : one.executed) {
+      if (contents->executes_recordings(captured) && !part->empty()) {
+        submission->add(part->recording);
+      }
+    }
+    one.part.submission = std::move(submission);
+    submitted.parts.push_back(std::move(one.part));
   }
-  if (submission->executions.empty() && use.not_recorded == 0) return nullptr;
-  submission->queue = queue.id();
-  submission->timestamp_bits = queue.timestamp_bits;
-  submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
-  submission->time_ns = store::monotonic_ns();
-  submission->label = queue.with_labels([](const LabelStack& all) { return all.innermost(); });
-  await_uncaptured(queue, *submission);
-  submission->for_each_recording(
-      [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });
+  for (const SubmittedParts::Part& part : submitted.parts) await_earlier(*part.submission);
+  use_contents(planned, buffers, submitted, captured);
+  begin_submissions(queue, submitted);
+  if (std::ranges::none_of(submitted.parts, [](const auto& part) { return !!part.submission; })) {
+    return submitted;
+  }
   for (VkCommandBuffer& handle : buffers) {
     const CommandBuffer* buffer = find_command_buffer(handle);
     if (!buffer || buffer->counting() == handle) continue;
     handle = buffer->counting();
-    submission->executes_copies = true;
+    submitted.executes_copies = true;
   }
-  return submission;
+  return submitted;
+}
+
+// What a command buffer in several frames has not recorded is missing from the first one of them
+// that is captured.
+void Device::use_contents(const Plan& plan, const std::vector<VkCommandBuffer>& buffers,
+                          SubmittedParts& submitted, bool captured) {
+  bool missing = false;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const CommandBuffer* buffer = find_command_buffer(buffers[i]);
+    if (!buffer || !buffer->contents()) continue;
+    const auto [first, last] = plan.of_buffers[i];
+    ContentsUse use{submitted.parts[last].frame.number, captured};
+    buffer->contents()->submit(use);
+    frames().saw_lag(use.lag);
+    for (size_t part = first; use.not_recorded != 0 && part <= last; ++part) {
+      Submission& submission = *submitted.parts[part].submission;
+      if (!submission.captured) continue;
+      submission.not_recorded += std::exchange(use.not_recorded, 0);
+      missing = true;
+    }
+  }
+  if (!buffers.empty()) frames().use();
+  if (!missing) return;
+  connection().message(store::Severity::Warning,
+                       "command buffers that were recorded long before a captured frame, and "
+                       "used once before, ran in it: their commands are not counted");
+}
+
+// Drops the submissions of which nothing is captured. A part that is not captured is submitted with
+// those that are.
+void Device::begin_submissions(Queue& queue, SubmittedParts& submitted) {
+  const auto is_captured = [](const auto& part) { return part.submission->captured; };
+  const bool any = std::ranges::any_of(submitted.parts, is_captured);
+  for (SubmittedParts::Part& part : submitted.parts) {
+    Submission& submission = *part.submission;
+    submission.previous = nullptr;
+    if (!any || (submission.executions.empty() && submission.not_recorded == 0)) {
+      part.submission.reset();
+      continue;
+    }
+    submission.queue = queue.id();
+    submission.timestamp_bits = queue.timestamp_bits;
+    submission.number = next_submission_.fetch_add(1, std::memory_order_relaxed);
+    submission.time_ns = store::monotonic_ns();
+    submission.label = queue.with_labels([](const LabelStack& all) { return all.innermost(); });
+    await_uncaptured(queue, submission);
+    submission.for_each_recording(
+        [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });
+  }
 }
 
 // Executions of a recording with simultaneous use that belong to no submission may still run on
@@ -210,29 +316,50 @@ void Device::await_earlier(const Submission& submission) {
   }
 }
 
-void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
-                          PendingSubmission item) {
-  if (!submission) return;
-  if (result != VK_SUCCESS) {
-    submission->for_each_recording(
-        [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
-    return;
+void Device::after_submit(Queue& queue, SubmittedParts submitted, VkResult result,
+                          const PendingSubmission& item) {
+  for (SubmittedParts::Part& part : submitted.parts) {
+    if (part.submission && result != VK_SUCCESS) {
+      part.submission->for_each_recording(
+          [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
+    } else if (part.submission) {
+      PendingSubmission pending;
+      pending.application_fence = item.application_fence;
+      pending.timeline_signals = item.timeline_signals;
+      if (part.submission->captured) pending.commands = part.submission->commands();
+      if (connection().receiving()) connection().count_submitted(pending.commands);
+      pending.submission = std::move(part.submission);
+      queue.submission_reader.add(std::move(pending));
+    }
+    if (!part.ended_by) continue;
+    if (&part != &submitted.parts.back()) {
+      report_end(queue, {part.frame, part.end_ns, *part.ended_by});
+    } else if (result == VK_SUCCESS) {
+      end_frame(queue, *part.ended_by);
+    }
   }
-  item.commands = submission->commands();
-  if (connection().receiving()) connection().count_submitted(item.commands);
-  item.submission = std::move(submission);
+}
+
+void Device::end_frame(Queue& queue, store::FrameEnd ended_by) {
+  const int64_t now = store::monotonic_ns();
+  report_end(queue, {frames().end(now, connection().orders()), now, ended_by});
+}
+
+void Device::report_end(Queue& queue, const FrameEnd& end) {
+  if (stopped() || !connection().receiving()) return;
+  if (end.frame.dropped) connection().count_dropped_frame();
+  if (!end.frame.captured) return;
+  PendingSubmission item;
+  item.frame_end = end;
   queue.submission_reader.add(std::move(item));
 }
 
-void Device::end_frame(Queue& queue, bool by_present) {
-  const int64_t now = store::monotonic_ns();
-  const Frames::Frame ended = frames().end(now, connection().orders());
-  if (stopped() || !connection().receiving()) return;
-  if (ended.dropped) connection().count_dropped_frame();
-  if (!ended.captured) return;
-  PendingSubmission item;
-  item.frame_end = FrameEnd{ended, now, by_present};
-  queue.submission_reader.add(std::move(item));
+void Device::end_frame_at_wait(FrameUnit kind) {
+  if (!frames().ends_at_wait(kind)) return;
+  const auto queues = queues_.values();
+  if (queues.empty()) return;
+  end_frame(*queues.front(),
+            kind == FrameUnit::Fence ? store::FrameEnd::Fence : store::FrameEnd::QueueIdle);
 }
 
 void Device::report_completed(const SubmissionReader::Matches& matches) {

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "capture/emit/reporter.h"
@@ -19,6 +21,13 @@
 
 namespace tally::capture {
 
+// How the application uses VK_EXT_frame_boundary, which the layer offers everywhere.
+struct Boundaries {
+  bool enabled = false;  // the extension
+  bool feature = false;
+  bool native = false;  // the driver has it, too
+};
+
 // How a device is captured. Determined before the device is created.
 struct DeviceSetup {
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
@@ -28,6 +37,7 @@ struct DeviceSetup {
   RegionSetup regions;
   bool dynamic_rendering = false;  // the application enabled it
   catalogue::EnabledHidden uncounted;
+  Boundaries boundaries;
 
   void refuse_regions(std::string reason) {
     regions = {};
@@ -51,14 +61,39 @@ struct Queue : InternedObject {
     const std::lock_guard lock(labels_mutex_);
     return use(labels_);
   }
+  // Where frames end at labels: those that are open, of command buffers too.
+  template <typename Use>
+  auto with_frame_labels(const Use& use) {
+    const std::lock_guard lock(labels_mutex_);
+    return use(frame_labels_);
+  }
+  bool ends_frame(const PartEnd& end);
+  void leave_open(const std::vector<bool>& labels);
   SubmissionReader submission_reader;
 
  private:
   std::mutex labels_mutex_;
   LabelStack labels_;
+  FrameLabels frame_labels_;
+};
+
+// One info of a submission.
+struct SubmittedBatch {
+  size_t end = 0;           // of its command buffers among those of the call
+  bool ends_frame = false;  // the application marks it as the last one of a frame
 };
 
 class Device {
+  // A part of a submission, before it is known what is captured.
+  struct PlannedPart {
+    SubmittedParts::Part part;
+    std::vector<std::pair<const Contents*, const RecordedPart*>> executed;
+  };
+  struct Plan {
+    std::vector<PlannedPart> parts = std::vector<PlannedPart>(1);
+    std::vector<std::pair<size_t, size_t>> of_buffers;  // first and last part of each
+  };
+
  public:
   Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnection> connection,
          VkDevice handle, const vk::NextDevice& next, DeviceSetup setup);
@@ -101,14 +136,19 @@ class Device {
     return command_buffers_.find(handle).get();
   }
 
-  // Call these before and after a submission. `before_submit` returns null if no part of the
-  // submission is captured; else it replaces command buffers by their counting copies.
-  std::unique_ptr<Submission> before_submit(Queue& queue, std::vector<VkCommandBuffer>& buffers);
-  void after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
-                    PendingSubmission item);
-  // Ends a frame: at a present, or, if the application presents nothing, after a submission with
-  // command buffers.
-  void end_frame(Queue& queue, bool by_present);
+  const Boundaries& boundaries() const { return boundaries_; }
+
+  // Call these before and after a submission. `before_submit` replaces command buffers by their
+  // counting copies if a part of the submission is captured. It ends the frames of all parts but
+  // the last one.
+  SubmittedParts before_submit(Queue& queue, std::span<const SubmittedBatch> batches,
+                               std::vector<VkCommandBuffer>& buffers);
+  // `item`: with what the application can learn of the completion.
+  void after_submit(Queue& queue, SubmittedParts submitted, VkResult result,
+                    const PendingSubmission& item);
+  void end_frame(Queue& queue, store::FrameEnd ended_by);
+  // After the application has waited for the GPU. Call it before what has completed is reported.
+  void end_frame_at_wait(FrameUnit kind);
 
   // Waits until the receiver has everything that matches and has completed, or until the wait times
   // out.
@@ -133,6 +173,12 @@ class Device {
   static std::vector<std::shared_ptr<Device>> all();
 
  private:
+  Plan plan(Queue& queue, std::span<const SubmittedBatch> batches,
+            const std::vector<VkCommandBuffer>& buffers);
+  void use_contents(const Plan& plan, const std::vector<VkCommandBuffer>& buffers,
+                    SubmittedParts& submitted, bool captured);
+  void begin_submissions(Queue& queue, SubmittedParts& submitted);
+  void report_end(Queue& queue, const FrameEnd& end);
   void await_earlier(const Submission& submission);
   void await_uncaptured(Queue& queue, const Submission& submission);
 
@@ -140,6 +186,7 @@ class Device {
   const vk::NextDevice next_;
   const std::vector<VkQueueFamilyProperties> families_;
   const catalogue::EnabledHidden uncounted_;
+  const Boundaries boundaries_;
   RecordingContext context_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "capture/recording/region_setup.h"
@@ -113,6 +114,18 @@ bool renders_dynamically(const VkDeviceCreateInfo& info) {
   return (core && core->dynamicRendering == VK_TRUE) || (own && own->dynamicRendering == VK_TRUE);
 }
 
+Boundaries inspect_boundaries(const InstanceTable& table, VkPhysicalDevice device,
+                              const VkDeviceCreateInfo& info) {
+  Boundaries boundaries;
+  boundaries.enabled = enables_extension(info, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME);
+  if (!boundaries.enabled) return boundaries;
+  const auto* features = vk::find_in_chain<VkPhysicalDeviceFrameBoundaryFeaturesEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT);
+  boundaries.feature = features && features->frameBoundary == VK_TRUE;
+  boundaries.native = offers_extension(table, device, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME);
+  return boundaries;
+}
+
 }  // namespace
 
 bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
@@ -127,6 +140,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.physical_device = physical_device;
   setup.dynamic_rendering = renders_dynamically(info);
   setup.uncounted = vk::enabled_hidden_extensions(info);
+  setup.boundaries = inspect_boundaries(table, physical_device, info);
   setup.description.id = id;
   describe(table, physical_device, setup.description);
   setup.description.not_captured = reason_against(table, physical_device, info);
@@ -146,21 +160,39 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   return setup;
 }
 
-CapturedDeviceInfo::CapturedDeviceInfo(const VkDeviceCreateInfo& info, const RegionSetup& regions)
+bool adds_boundaries(const Instance& instance, VkPhysicalDevice device) {
+  return !instance.settings().socket.empty() && offers_counters(instance.table(), device) &&
+         !offers_extension(instance.table(), device, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME);
+}
+
+ChangedDeviceInfo::ChangedDeviceInfo(const VkDeviceCreateInfo& info)
     : info_(info),
       chain_(info.pNext),
       extensions_(info.ppEnabledExtensionNames,
-                  info.ppEnabledExtensionNames + info.enabledExtensionCount) {
+                  info.ppEnabledExtensionNames + info.enabledExtensionCount) {}
+
+const VkDeviceCreateInfo* ChangedDeviceInfo::get() {
+  info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
+  info_.ppEnabledExtensionNames = extensions_.data();
+  info_.pNext = chain_.head();
+  return &info_;
+}
+
+void ChangedDeviceInfo::remove_boundaries() {
+  std::erase_if(extensions_, [](const char* name) {
+    return std::string_view(name) == VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME;
+  });
+  chain_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT);
+}
+
+void ChangedDeviceInfo::enable_counters(const RegionSetup& regions) {
   extensions_.push_back(kExtension);
   chain_.add(VkPhysicalDeviceShaderInstrumentationFeaturesARM{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE});
   if (regions.enabled) enable_regions(regions.add_address_extension);
-  info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
-  info_.ppEnabledExtensionNames = extensions_.data();
-  info_.pNext = chain_.head();
 }
 
-void CapturedDeviceInfo::enable_regions(bool add_address_extension) {
+void ChangedDeviceInfo::enable_regions(bool add_address_extension) {
   extensions_.push_back(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   chain_.add(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,

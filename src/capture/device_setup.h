@@ -21,14 +21,23 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
 // for it, the layer has a receiver or keeps live totals, and the device can be captured.
 bool hides_extensions(const Instance& instance, VkPhysicalDevice device);
 
-// The application's create info with VK_ARM_shader_instrumentation enabled. If `regions` is
-// enabled, it also enables what counting by region needs.
-class CapturedDeviceInfo {
+// Whether the layer offers VK_EXT_frame_boundary where the driver lacks it: it has a receiver, and
+// the device can be captured.
+bool adds_boundaries(const Instance& instance, VkPhysicalDevice device);
+
+// The application's create info, to be changed.
+class ChangedDeviceInfo {
  public:
-  CapturedDeviceInfo(const VkDeviceCreateInfo& info, const RegionSetup& regions);
-  CapturedDeviceInfo(const CapturedDeviceInfo&) = delete;
-  CapturedDeviceInfo& operator=(const CapturedDeviceInfo&) = delete;
-  const VkDeviceCreateInfo* get() const { return &info_; }
+  explicit ChangedDeviceInfo(const VkDeviceCreateInfo& info);
+  ChangedDeviceInfo(const ChangedDeviceInfo&) = delete;
+  ChangedDeviceInfo& operator=(const ChangedDeviceInfo&) = delete;
+
+  // Enables VK_ARM_shader_instrumentation, and what counting by region needs.
+  void enable_counters(const RegionSetup& regions);
+  // Leaves out VK_EXT_frame_boundary.
+  void remove_boundaries();
+  // Valid until the next change.
+  const VkDeviceCreateInfo* get();
 
  private:
   void enable_regions(bool add_address_extension);

@@ -143,6 +143,7 @@ namespace tally::capture {
   X(GetShaderInstrumentationValuesARM, "")         \
   X(GetSwapchainImagesKHR, "")                     \
   X(MapMemory, "")                                 \
+  X(QueueBindSparse, "")                           \
   X(QueuePresentKHR, "")                           \
   X(QueueSubmit, "")                               \
   X(QueueSubmit2, "KHR")                           \

@@ -45,6 +45,8 @@ void add_summary(const RunEnd& end, std::vector<std::string>& lines) {
   lines.push_back(nothing.empty() ? fmt::format("{} on {}", report::amounts(summary),
                                                 report::device_names(summary))
                                   : nothing);
+  if (const std::string frames = report::frames_line(summary); !frames.empty())
+    lines.push_back("frames " + frames);
   if (const std::string shaders = report::shaders_line(summary); !shaders.empty())
     lines.push_back(shaders);
   if (const std::string hint = report::names_hint(summary); !hint.empty())

@@ -66,6 +66,18 @@ Status check_regions(const RunOptions& options) {
   return Error{fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
 }
 
+bool ends_at_labels(const RunOptions& options) { return !options.frame_label.empty(); }
+
+Status check_frame_ends(const RunOptions& options) {
+  if (!ends_at_labels(options)) return {};
+  if (options.frame_per != "present" && options.frame_per != "label") {
+    return Error{fmt::format("--frame-label says what ends a frame: it excludes --frame-per {}",
+                             options.frame_per)};
+  }
+  const auto pattern = LabelPattern::compile(options.frame_label);
+  return pattern ? Status() : with_context(pattern.error(), "--frame-label");
+}
+
 Status check_frames(const RunOptions& options) {
   if (!options.frames.empty() && !FrameChoice::parse(options.frames)) {
     return Error{fmt::format(
@@ -115,6 +127,7 @@ uint64_t parse_frame_count(std::string_view text) {
 
 Status check(const RunOptions& options) {
   if (Status frames = check_frames(options); !frames) return frames;
+  if (Status ends = check_frame_ends(options); !ends) return ends;
   return check_regions(options);
 }
 
@@ -127,6 +140,8 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   environment["TALLY_CAPTURE_SOCKET"] = socket;
   if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
   if (options.every != 1) environment["TALLY_EVERY"] = std::to_string(options.every);
+  if (options.frame_per != "present") environment["TALLY_FRAME_PER"] = options.frame_per;
+  if (ends_at_labels(options)) environment["TALLY_FRAME_LABEL"] = options.frame_label;
   if (!options.trigger.empty()) environment["TALLY_TRIGGER"] = "1";
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
   if (!options.regions.empty()) environment["TALLY_REGIONS"] = "1";
@@ -149,12 +164,27 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
 }
 
 void print_environment_changes(const Environment& environment) {
-  for (const char* name :
-       {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
-        "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
-        "TALLY_FRAMES", "TALLY_EVERY", "TALLY_TRIGGER", "TALLY_SHADER", "TALLY_REGIONS",
-        "TALLY_REGION_SIZE", "TALLY_STATIC_COSTS", "TALLY_COUNT_BRANCHES", "TALLY_COUNT_SUBGROUPS",
-        "TALLY_PACKED_DRAW_INDICES", "TALLY_LOG_LEVEL"}) {
+  for (const char* name : {"VK_ADD_LAYER_PATH",
+                           "VK_LAYER_PATH",
+                           "VK_INSTANCE_LAYERS",
+                           "VK_DRIVER_FILES",
+                           "__EGL_VENDOR_LIBRARY_FILENAMES",
+                           "TALLY_EGL_VENDORS",
+                           "LD_PRELOAD",
+                           "TALLY_CAPTURE_SOCKET",
+                           "TALLY_FRAMES",
+                           "TALLY_EVERY",
+                           "TALLY_TRIGGER",
+                           "TALLY_FRAME_PER",
+                           "TALLY_FRAME_LABEL",
+                           "TALLY_SHADER",
+                           "TALLY_REGIONS",
+                           "TALLY_REGION_SIZE",
+                           "TALLY_STATIC_COSTS",
+                           "TALLY_COUNT_BRANCHES",
+                           "TALLY_COUNT_SUBGROUPS",
+                           "TALLY_PACKED_DRAW_INDICES",
+                           "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
   }
@@ -172,6 +202,9 @@ store::CaptureRow capture_row(const RunOptions& options) {
   row.start_monotonic_ns = store::monotonic_ns();
   row.frame_range = limits_text(options);
   row.shader_pattern = options.shader;
+  if (options.frame_per != "present") row.frame_per = options.frame_per;
+  if (ends_at_labels(options)) row.frame_per = "label";
+  row.frame_label = options.frame_label;
   return row;
 }
 
@@ -197,6 +230,16 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->check(whole_number())
       ->check(CLI::Range(int64_t{1}, FrameChoice::kMaxEvery).description(""))
       ->type_name("N");
+  command
+      .add_option("--frame-per", options.frame_per,
+                  "What ends a frame: present (or a frame boundary), submit, label, fence or "
+                  "queue-idle")
+      ->check(one_of({"present", "submit", "label", "fence", "queue-idle"}))
+      ->type_name("UNIT");
+  command
+      .add_option("--frame-label", options.frame_label,
+                  "A frame ends with each debug label that this regular expression matches")
+      ->type_name("REGEX");
   command
       .add_flag("--trigger", options.trigger,
                 "Capture nothing until tally trigger or SIGUSR1 asks for the next frame, or with "

@@ -20,6 +20,8 @@ struct RunOptions {
   std::string output;
   std::string frames;
   int64_t every = 1;
+  std::string frame_per = "present";
+  std::string frame_label;
   std::string trigger;     // "": off; "true": a frame; else how many frames
   uint64_t max_bytes = 0;  // 0: no limit
   uint64_t keep = 0;       // last frames; 0: all

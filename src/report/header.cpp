@@ -122,6 +122,12 @@ std::string amounts(const Summary& s) {
                      counted(s.draws, "draw"), counted(s.dispatches, "dispatch"));
 }
 
+std::string frames_line(const Summary& s) {
+  const bool usual = s.frames_end_at.empty() || s.frames_end_at == "presents" ||
+                     s.frames_end_at == "swaps" || s.frames_end_at == "presents and swaps";
+  return usual ? std::string() : "end at " + s.frames_end_at;
+}
+
 std::string device_names(const Summary& s) {
   if (s.devices.empty()) return "no device";
   std::vector<std::string> texts;
@@ -185,6 +191,7 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("only", limits_text(s));
   for (const std::string& device : device_lines(s)) lines.add("device", device);
   lines.add("holds", amounts(s));
+  lines.add("frames", frames_line(s));
   lines.add("warm", warm_text(s));
   lines.add("shaders", shaders_line(s));
   lines.add("names", names_hint(s));

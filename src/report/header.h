@@ -15,6 +15,9 @@ std::string capture_header(const analysis::Summary& summary, size_t width);
 // "100 frames, 100 passes, 100 draws, 0 dispatches"
 std::string amounts(const analysis::Summary& summary);
 
+// "end at submissions"; empty where they end at presents or swaps alone
+std::string frames_line(const analysis::Summary& summary);
+
 // "llvmpipe", "llvmpipe (40 devices)", "llvmpipe and 2 more"
 std::string device_names(const analysis::Summary& summary);
 

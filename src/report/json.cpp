@@ -144,6 +144,7 @@ Json capture_json(const Summary& s) {
           {"processes", s.processes},
           {"devices", devices_json(s)},
           {"frames", s.frames},
+          {"frames_end_at", s.frames_end_at},
           {"warm_frames", warm_frames_json(s)},
           {"passes", s.passes},
           {"draws", s.draws},

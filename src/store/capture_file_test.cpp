@@ -93,6 +93,8 @@ TEST_F(CaptureFile, definitions_are_read_as_they_were_written) {
   EXPECT_EQ(capture.exit_status, 0);
   EXPECT_EQ(capture.frame_range, "0-9");
   EXPECT_EQ(capture.shader_pattern, "*blur*");
+  EXPECT_EQ(capture.frame_per, "label");
+  EXPECT_EQ(capture.frame_label, "^token");
 
   const ProcessRow process = reader->processes()->at(0);
   EXPECT_EQ(process.pid, 42);
@@ -230,6 +232,14 @@ TEST_F(CaptureFile, the_golden_file_of_version_7_is_read) {
       ElementsAre(SpecializationConstant{1, 4, 8}, SpecializationConstant{300, 8, ~uint64_t{0}}));
 }
 
+TEST_F(CaptureFile, the_golden_file_of_version_8_is_read) {
+  const std::string path = STORE_TEST_GOLDEN "/capture-v8.sqlite";
+  expect_golden(path);
+  EXPECT_EQ(Reader::open(path)->capture()->frame_per, "label");
+  EXPECT_EQ(Reader::open(path)->capture()->frame_label, "^token");
+  EXPECT_EQ(Reader::open(STORE_TEST_GOLDEN "/capture-v7.sqlite")->capture()->frame_per, "");
+}
+
 TEST_F(CaptureFile, malformed_constants_are_left_out) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
@@ -279,9 +289,9 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_7_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v7.sqlite";
-  EXPECT_EQ(kCaptureVersion, 7);
+TEST_F(CaptureFile, the_schema_of_version_8_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v8.sqlite";
+  EXPECT_EQ(kCaptureVersion, 8);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

@@ -81,7 +81,7 @@ Bytes small_capture(int commands) {
   append_message(bytes, PassPicture{.width = 2, .height = 3});
   append_message(bytes, PictureRows{{1, 2, 3, 4}});
   append_message(bytes, PictureRows{{5, 6}});
-  append_message(bytes, FrameEnded{1, 0, 20, true});
+  append_message(bytes, FrameEnded{1, 0, 20, FrameEnd::Present});
   return bytes;
 }
 
@@ -287,6 +287,7 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       Frame{99},
       Frame{1, 0},
       FrameEnded{1, 99},
+      FrameEnded{1, 0, 20, FrameEnd::Open},
       Submission{99},
       Submission{2, 99},
       Execution{.parent = 5, .command_buffer = 6},

@@ -23,6 +23,8 @@ struct CaptureRow {
   std::optional<int64_t> exit_status;
   std::string frame_range;
   std::string shader_pattern;
+  std::string frame_per;
+  std::string frame_label;
 
   static constexpr auto table() {
     using Row = CaptureRow;
@@ -37,7 +39,13 @@ struct CaptureRow {
         column("end_monotonic_ns", &Row::end_monotonic_ns, "NULL: the writer died"),
         column("exit_status", &Row::exit_status, "of the application, as a shell reports it"),
         column("frame_range", &Row::frame_range, "as the user gave it; empty: all"),
-        column("shader_pattern", &Row::shader_pattern, "as the user gave it; empty: all"));
+        column("shader_pattern", &Row::shader_pattern, "as the user gave it; empty: all"),
+        column("frame_per", &Row::frame_per,
+               "what ends a frame, as the user gave it; empty: presents and frame boundaries")
+            .since(8, "''"),
+        column("frame_label", &Row::frame_label,
+               "with labels: the regular expression that their names match; empty: all")
+            .since(8, "''"));
   }
 };
 

@@ -10,7 +10,8 @@ namespace tally::store {
 
 enum class Ending { Running, Closed, CutOff, Refused };
 enum class CallKind { Draw, Dispatch, TraceRays, Generated };
-enum class FrameEnd { Present, Submit, Open };
+// Present: also a swap of EGL. Boundary: of VK_EXT_frame_boundary.
+enum class FrameEnd { Present, Submit, Open, Boundary, Label, Fence, QueueIdle };
 enum class PassKind { RenderPass, Rendering };
 enum class Severity { Info, Warning, Error };
 
@@ -27,7 +28,8 @@ struct EnumNames<CallKind> {
 };
 template <>
 struct EnumNames<FrameEnd> {
-  static constexpr const char* kNames[] = {"present", "submit", "open"};
+  static constexpr const char* kNames[] = {"present", "submit", "open",      "boundary",
+                                           "label",   "fence",  "queue idle"};
 };
 template <>
 struct EnumNames<PassKind> {

@@ -40,8 +40,8 @@ struct FrameRow {
     using Row = FrameRow;
     return store::table(
                Section::Events, "frame",
-               "a frame of a device. It ends at a present or swap; on a device without a "
-               "swapchain, at each submission",
+               "a frame of a device. It ends at a present, a swap or a frame boundary; on a device "
+               "without those, at each submission, or at what capture.frame_per names",
                column("id", &Row::id), column("device", &Row::device).references("device"),
                column("number", &Row::number, "from 0"), column("ended_by", &Row::ended_by),
                column("begin_ns", &Row::begin_ns), column("end_ns", &Row::end_ns),
@@ -64,8 +64,9 @@ struct SubmissionRow {
 
   static constexpr auto table() {
     using Row = SubmissionRow;
-    return store::table(Section::Events, "submission", "a vkQueueSubmit", column("id", &Row::id),
-                        column("frame", &Row::frame).references("frame"),
+    return store::table(Section::Events, "submission",
+                        "a vkQueueSubmit, or the part of it that is in one frame",
+                        column("id", &Row::id), column("frame", &Row::frame).references("frame"),
                         column("queue", &Row::queue).references("queue"),
                         column("number", &Row::number, "counts up over the device"),
                         column("time_ns", &Row::time_ns),

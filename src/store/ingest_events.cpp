@@ -56,8 +56,8 @@ Status Ingest::drop(stream::AnyMessage& message) {
 Status Ingest::on(stream::FrameEnded& frame) {
   const KnownFrame* known = find(frames_, {frame.device, frame.number});
   if (!known) return unknown("frame", static_cast<Id>(frame.number));
-  writer_.end_frame(known->row, frame.end_ns,
-                    frame.by_present ? FrameEnd::Present : FrameEnd::Submit);
+  if (frame.ended_by == FrameEnd::Open) return Error{"the end of a frame that is open"};
+  writer_.end_frame(known->row, frame.end_ns, frame.ended_by);
   return {};
 }
 

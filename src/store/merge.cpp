@@ -430,6 +430,8 @@ CaptureRow merged_row(const std::vector<CaptureRow>& captures) {
     if (other.working_directory != row.working_directory) row.working_directory.clear();
     if (other.frame_range != row.frame_range) row.frame_range.clear();
     if (other.shader_pattern != row.shader_pattern) row.shader_pattern.clear();
+    if (other.frame_per != row.frame_per) row.frame_per.clear();
+    if (other.frame_label != row.frame_label) row.frame_label.clear();
     if (row.exit_status.value_or(0) == 0) row.exit_status = other.exit_status;
   }
   return row;

@@ -32,6 +32,7 @@
 
 #include "store/column.h"
 #include "store/definition_rows.h"
+#include "store/enums.h"
 #include "store/functions.h"
 #include "store/keys.h"
 #include "store/shader_rows.h"
@@ -40,7 +41,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 7;
+inline constexpr uint32_t kStreamVersion = 8;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -115,8 +116,8 @@ struct FrameEnded {
   Id device = 0;
   int64_t number = 0;
   int64_t end_ns = 0;
-  bool by_present = false;
-  TALLY_STREAM_FIELDS(device, number, end_ns, by_present)
+  FrameEnd ended_by = FrameEnd::Submit;  // not Open
+  TALLY_STREAM_FIELDS(device, number, end_ns, ended_by)
 };
 
 struct Submission {

@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 7. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_7_has_these_bytes) {
+// These bytes are version 8. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_8_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -80,11 +80,11 @@ TEST(StreamCodec, version_7_has_these_bytes) {
   append_message(bytes, RegionValues{5, {1, 0x10002}});
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
-  EXPECT_EQ(kStreamVersion, 7u);
+  EXPECT_EQ(kStreamVersion, 8u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 7,    0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 8,    0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
            6,   0,   0,   0,   19,  14,  2,    1,   'x',  2,              //
            7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //
@@ -121,7 +121,9 @@ TEST(StreamCodec, what_no_field_may_hold_is_refused) {
   EXPECT_FALSE(decode_message({}).ok());
   EXPECT_FALSE(decode_message(from({200})).ok()) << "no such message";
   EXPECT_FALSE(decode_message(from({8, 9, 1, 0})).ok()) << "no such enumerator";
-  EXPECT_FALSE(decode_message(from({11, 1, 2, 2, 2})).ok()) << "a bool of 2";
+  EXPECT_FALSE(decode_message(from({11, 1, 2, 2, 7})).ok()) << "no such end of a frame";
+  EXPECT_TRUE(decode_message(from({13, 0, 0, 0, 1, 0, 2, 1})).ok());
+  EXPECT_FALSE(decode_message(from({13, 0, 0, 0, 1, 0, 2, 2})).ok()) << "a bool of 2";
   EXPECT_FALSE(
       decode_message(from({9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0})).ok())
       << "a number of more than 64 bits";

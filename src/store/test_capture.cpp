@@ -93,7 +93,9 @@ CaptureRow test_capture_row() {
           .start_unix_ns = 1'700'000'000'000'000'000,
           .start_monotonic_ns = 500,
           .frame_range = "0-9",
-          .shader_pattern = "*blur*"};
+          .shader_pattern = "*blur*",
+          .frame_per = "label",
+          .frame_label = "^token"};
 }
 
 TestCapture write_test_rows(Writer& writer) {

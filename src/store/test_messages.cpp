@@ -57,7 +57,7 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           Name{Named::Pipeline, 5, "name"},
           Label{7, 8, "label"},
           Frame{1, -3, 12},
-          FrameEnded{1, 3, 13, true},
+          FrameEnded{1, 3, 13, FrameEnd::QueueIdle},
           Submission{2, 3, 4, 5, 7},
           Execution{1, 0, 2, 6, 9, 2, true},
           Pass{1, true, 6, 6, 64, 48, 1, 3, "[]", 7, GpuTime{1, 2}},

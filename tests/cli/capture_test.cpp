@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "program.h"
 #include "store/test_capture.h"
@@ -195,6 +197,51 @@ TEST_F(Capture, frames_that_never_come_are_said_to_be_why_nothing_is_captured) {
 TEST_F(Capture, frames_limit_what_is_captured) {
   ASSERT_EQ(run("--frames 1-2", "5 0").end.shell_status(), 0);
   EXPECT_EQ(report("--by frame")["tables"][0]["rows"].size(), 2u);
+}
+
+// The frames of each unit, of a program that never presents: 4 rounds of 2 submissions within a
+// label of the queue, a wait for a fence in each round, and one for the queue in each second one.
+TEST_F(Capture, frames_end_where_the_user_says_so) {
+  const std::tuple<const char*, size_t, const char*, const char*> units[] = {
+      {"", 8, "submit", "submissions"},
+      {"--frame-per present", 8, "submit", "submissions"},
+      {"--frame-per submit", 8, "submit", "submissions"},
+      {"--frame-per fence", 4, "fence", "waits for fences"},
+      {"--frame-per queue-idle", 2, "queue idle", "waits for idle queues"},
+      {"--frame-per label", 4, "label", "outermost labels"},
+      {"--frame-label '^even'", 3, "label", "labels that match '^even'"},
+      {"--frame-per label --frame-label round", 4, "label", "labels that match 'round'"}};
+  for (const auto& [options, frames, ended_by, end_at] : units) {
+    const auto result =
+        run_script(folder_.path(), std::string("exec \"$TALLY\" run --force -o a.tally ") +
+                                       options + " -- " TALLY_ROUNDS_APP " rounds");
+    ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    EXPECT_THAT(result.standard_error, HasSubstr(std::string("frames end at ") + end_at));
+    const auto json = report("--by frame", "a.tally");
+    EXPECT_EQ(json["capture"]["frames"], frames) << options;
+    EXPECT_EQ(json["capture"]["frames_end_at"], end_at);
+    const auto& rows = json["tables"][0]["rows"];
+    ASSERT_EQ(rows.size(), frames) << options;
+    std::map<int64_t, std::pair<std::string, int64_t>> of_frames;  // end and dispatches
+    for (const auto& row : rows) of_frames[row["frame"]] = {row["ended_by"], row["dispatches"]};
+    std::map<int64_t, std::pair<std::string, int64_t>> expected;
+    for (size_t frame = 0; frame < frames; ++frame)
+      expected[static_cast<int64_t>(frame)] = {ended_by, static_cast<int64_t>(8 / frames)};
+    if (frames == 3) expected = {{0, {"label", 2}}, {1, {"label", 4}}, {2, {"open", 2}}};
+    EXPECT_EQ(of_frames, expected) << options;
+  }
+}
+
+TEST_F(Capture, frames_that_the_user_divides_are_selected_by_their_numbers) {
+  const auto result = run_script(
+      folder_.path(),
+      "exec \"$TALLY\" run -o a.tally --frame-per fence --frames 1-2 --keep 1 -- " TALLY_ROUNDS_APP
+      " rounds");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  const auto rows = report("--by frame", "a.tally")["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["frame"], 2);
+  EXPECT_EQ(rows[0]["dispatches"], 2);
 }
 
 TEST_F(Capture, what_was_done_before_an_abort_is_in_the_capture) {

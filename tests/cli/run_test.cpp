@@ -192,6 +192,19 @@ TEST_F(Run, options_reach_the_capture_layer) {
   const auto run = tally({"-q", "--frames", "3-9", "--shader", "blur", "--", "env"});
   EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_FRAMES=3-9\n"));
   EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_SHADER=*blur*\n"));
+  const auto labels = tally({"-q", "--frame-label", "^token [0-9]+", "--", "env"});
+  EXPECT_THAT(labels.standard_output, HasSubstr("\nTALLY_FRAME_LABEL=^token [0-9]+\n"));
+  const auto fences = tally({"-q", "--frame-per", "fence", "--", "env"});
+  EXPECT_THAT(fences.standard_output, HasSubstr("\nTALLY_FRAME_PER=fence\n"));
+}
+
+TEST_F(Run, wrong_ends_of_frames_are_named_with_their_place) {
+  EXPECT_THAT(tally({"--frame-per", "vsync", "--", "echo"}).standard_error,
+              HasSubstr("--frame-per: vsync"));
+  EXPECT_THAT(tally({"--frame-label", "token (a|b", "--", "echo"}).standard_error,
+              HasSubstr("--frame-label: 'token (a|b': Unmatched ( or \\( at character 7"));
+  EXPECT_THAT(tally({"--frame-per", "fence", "--frame-label", "a", "--", "echo"}).standard_error,
+              HasSubstr("it excludes --frame-per fence"));
 }
 
 TEST_F(Run, socket_is_where_only_this_user_can_go_and_is_gone_afterwards) {
@@ -306,6 +319,8 @@ TEST_F(Run, a_size_of_regions_that_stands_alone_is_no_application) {
 TEST_F(Run, wrong_options_are_one_line_and_status_2) {
   const std::vector<std::vector<std::string>> wrong = {{"--bogus", "--", "echo"},
                                                        {"--frames", "9-3", "--", "echo"},
+                                                       {"--frame-per", "vsync", "--", "echo"},
+                                                       {"--frame-label", "a(b", "--", "echo"},
                                                        {"--driver", "no-such-driver", "--", "echo"},
                                                        {},
                                                        {"--"}};

@@ -54,6 +54,9 @@ std::vector<EveryFeature::Row> EveryFeature::rows() {
                                VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM)
                       TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
                                    VkPhysicalDeviceShaderObjectFeaturesEXT)
+                          TALLY_STRUCT(
+                              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT,
+                              VkPhysicalDeviceFrameBoundaryFeaturesEXT)
 #undef TALLY_STRUCT
   };
   std::erase_if(all, [](const Row& row) {

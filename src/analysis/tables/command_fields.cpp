@@ -169,7 +169,9 @@ std::vector<Field> fields_of_frames(const RowLookup& rows) {
   std::vector<Field> fields;
   fields.push_back(frame_field(rows));
   fields.push_back(key_field(
-      "ended_by", "ended by", "what ended the frame: present, submit, or it was still open",
+      "ended_by", "ended by",
+      "what ended the frame: present, submit, boundary, label, fence, queue idle, or it was still "
+      "open",
       [rows](size_t r) -> Cell { return frame_end_text(rows.frame(r)->ended_by); }));
   return fields;
 }
@@ -210,6 +212,14 @@ std::string frame_end_text(store::FrameEnd end) {
       return "submit";
     case store::FrameEnd::Open:
       return "open";
+    case store::FrameEnd::Boundary:
+      return "boundary";
+    case store::FrameEnd::Label:
+      return "label";
+    case store::FrameEnd::Fence:
+      return "fence";
+    case store::FrameEnd::QueueIdle:
+      return "queue idle";
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "analysis/model/first_uses.h"
 #include "analysis/model/names.h"
@@ -130,6 +131,36 @@ void count_frames(const Model& model, Summary& summary) {
   if (model.selection.frames) summary.frames_of_capture = frames_of_capture(model);
 }
 
+// The ends that the user chose are named even if no frame has ended.
+std::string frames_end_at(const Model& model) {
+  struct Kind {
+    store::FrameEnd end;
+    bool gl;
+    std::string_view chosen;  // by `tally run --frame-per`
+    std::string what;
+  };
+  const std::string& label = model.capture.frame_label;
+  const Kind kinds[] = {{store::FrameEnd::Present, false, "present", "presents"},
+                        {store::FrameEnd::Present, true, "present", "swaps"},
+                        {store::FrameEnd::Boundary, false, "present", "frame boundaries"},
+                        {store::FrameEnd::Submit, false, "submit", "submissions"},
+                        {store::FrameEnd::Label, false, "label",
+                         label.empty() ? "outermost labels" : "labels that match '" + label + "'"},
+                        {store::FrameEnd::Fence, false, "fence", "waits for fences"},
+                        {store::FrameEnd::QueueIdle, false, "queue-idle", "waits for idle queues"}};
+  std::string text;
+  for (const Kind& kind : kinds) {
+    const auto ends_so = [&](const store::FrameRow& frame) {
+      const uint32_t device = model.device_index.find(frame.device);
+      const bool gl = device != kNone && model.devices[device].type == "gl";
+      return frame.ended_by == kind.end && gl == kind.gl;
+    };
+    if (kind.chosen == model.capture.frame_per || std::ranges::any_of(model.frames, ends_so))
+      text += (text.empty() ? "" : " and ") + kind.what;
+  }
+  return text;
+}
+
 // Commands that a process did not send belong to no frame; they count for every selection.
 void count_missing(const Model& model, Summary& summary) {
   const auto count = [](int64_t value) {
@@ -181,6 +212,7 @@ Summary summarize(const Model& model) {
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;
+  summary.frames_end_at = frames_end_at(model);
   summary.selected_frames = model.selection.frames;
   summary.processes = model.processes.size();
   for (const store::DeviceRow& row : model.devices) summary.devices.push_back(device_summary(row));

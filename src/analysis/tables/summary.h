@@ -35,6 +35,9 @@ struct Summary {
   bool finished = false;  // the writer finished the file
   std::string frame_range;
   std::string shader_pattern;
+  // What the capture's frames end at: "presents", "frame boundaries and submissions". Empty: no
+  // frame has ended.
+  std::string frames_end_at;
   uint64_t processes = 0;
   std::vector<DeviceSummary> devices;
   std::optional<FrameRange> selected_frames;  // nullopt: all

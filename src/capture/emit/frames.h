@@ -1,5 +1,9 @@
-// Tracks the current frame, and which frames are captured. A frame ends at a present. On a device
-// without a swapchain, it ends at each submission.
+// Tracks the current frame, what ends it, and which frames are captured. A frame is all that is
+// submitted between two ends. The user may choose the ends (base/frame_range.h). By default a frame
+// ends at a present, and on a device without a swapchain at each submission with command buffers.
+// Where the application marks its frames with VK_EXT_frame_boundary, only its marks end frames: on
+// a device without a swapchain from the beginning if the feature is enabled, else from the first
+// mark on. So an application that marks the submission before a present ends one frame.
 //
 // What a captured frame submits must have been recorded with instrumentation. So recording_soon()
 // is true some frames before a captured one, as many as command buffers were seen to wait from
@@ -22,6 +26,8 @@ class Frames {
  public:
   // Command buffers that wait longer are not expected.
   static constexpr int64_t kMaxLag = 16;
+  // A command buffer may hold many labels.
+  static constexpr int64_t kMaxLagOfLabels = 4096;
 
   struct Frame {
     int64_t number = 0;
@@ -31,10 +37,19 @@ class Frames {
     bool dropped = false;  // to be captured, but the receiver has ordered to stop
   };
 
-  // Without `choice`, frames are captured on request.
-  Frames(std::optional<FrameChoice> choice, int64_t now_ns) : schedule_(std::move(choice)) {
+  // Without `choice`, frames are captured on request. `marked`: the application enabled the
+  // feature frameBoundary.
+  Frames(std::optional<FrameChoice> choice, FrameEnds ends, bool marked, int64_t now_ns)
+      : ends_(std::move(ends)),
+        max_lag_(ends_.unit == FrameUnit::Label ? kMaxLagOfLabels : kMaxLag),
+        schedule_(std::move(choice)),
+        marked_(marked) {
     begin(0, now_ns, 0);
   }
+
+  FrameUnit unit() const { return ends_.unit; }
+  // Whether a label of this name ends a frame, unless it is inside one that does.
+  bool label_ends(const char* name) const { return !ends_.label || ends_.label->matches(name); }
 
   Frame current() const {
     const std::lock_guard lock(mutex_);
@@ -48,14 +63,21 @@ class Frames {
     // Everything that is recorded from now on can be in a requested frame.
     schedule_.obey(orders, ended.number + 1, lag_);
     begin(ended.number + 1, now_ns, ended.index + (ended.captured ? 1 : 0));
+    used_.store(false, std::memory_order_relaxed);
     return ended;
+  }
+  // Something was submitted in the current frame.
+  void use() { used_.store(true, std::memory_order_relaxed); }
+  // Whether a wait of this kind ends the frame: not if nothing was submitted in it.
+  bool ends_at_wait(FrameUnit kind) {
+    return ends_.unit == kind && used_.exchange(false, std::memory_order_relaxed);
   }
 
   // A command buffer was submitted this many frames after its recording.
   void saw_lag(int64_t frames) {
     if (frames == 0) return;
     const std::lock_guard lock(mutex_);
-    lag_ = std::max(lag_, std::min(frames, kMaxLag));
+    lag_ = std::max(lag_, std::min(frames, max_lag_));
     look_ahead();
   }
 
@@ -66,7 +88,17 @@ class Frames {
 
   void swapchain_created() { ++swapchains_; }
   void swapchain_destroyed() { --swapchains_; }
-  bool end_at_present() const { return swapchains_ > 0; }
+  // The application has marked the end of a frame. Returns whether that ends one.
+  bool ends_at_boundary() {
+    marked_ = marked_at_presents_ = true;
+    return ends_.unit == FrameUnit::Present;
+  }
+  bool ends_at_present() const { return ends_.unit == FrameUnit::Present && !marked_at_presents_; }
+  // Of a submission with command buffers.
+  bool ends_at_submit() const {
+    return ends_.unit == FrameUnit::Submit ||
+           (ends_.unit == FrameUnit::Present && swapchains_ == 0 && !marked_);
+  }
 
  private:
   void begin(int64_t number, int64_t now_ns, int64_t index) {
@@ -80,6 +112,8 @@ class Frames {
     over_.store(schedule_.over(next), std::memory_order_relaxed);
   }
 
+  const FrameEnds ends_;
+  const int64_t max_lag_;
   mutable std::mutex mutex_;
   store::stream::FrameSchedule schedule_;
   Frame current_;
@@ -87,7 +121,10 @@ class Frames {
   std::atomic<int64_t> number_ = 0;  // of current_
   std::atomic<bool> soon_ = false;
   std::atomic<bool> over_ = false;
+  std::atomic<bool> used_ = false;
   std::atomic<int64_t> swapchains_ = 0;
+  std::atomic<bool> marked_;                      // submissions alone end no frame
+  std::atomic<bool> marked_at_presents_ = false;  // nor do presents
 };
 
 }  // namespace tally::capture

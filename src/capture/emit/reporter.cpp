@@ -23,7 +23,11 @@ void Reporter::announce_queue(const stream::Queue& queue, InternedObject& object
 }
 
 void Reporter::report(const Submission& submission) {
-  if (!submission.captured) return;
+  if (!submission.captured) {
+    submission.for_each_recording(
+        [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
+    return;
+  }
   std::optional<PacketBuilder> packet;
   if (connection_.receiving()) {
     packet.emplace(connection_, device_.id);
@@ -130,7 +134,7 @@ void Reporter::lost(const Submission& submission, const std::string& why) {
 void Reporter::report(const FrameEnd& end) {
   PacketBuilder packet(connection_, device_.id);
   write_frame(packet, end.frame);
-  packet.add(stream::FrameEnded{device_.id, end.frame.number, end.end_ns, end.by_present});
+  packet.add(stream::FrameEnded{device_.id, end.frame.number, end.end_ns, end.ended_by});
   write_pipelines(packet);
 }
 

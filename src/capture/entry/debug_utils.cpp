@@ -53,6 +53,9 @@ VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
     queue->with_labels([&](LabelStack& all) {
       all.begin([&](Id parent) { return device->connection().label(parent, label->pLabelName); });
     });
+    if (device->frames().unit() != FrameUnit::Label) return;
+    const bool ends_frame = device->frames().label_ends(label->pLabelName);
+    queue->with_frame_labels([&](FrameLabels& all) { all.begin(ends_frame); });
   });
   if (const auto next = next_of(handle).QueueBeginDebugUtilsLabelEXT) next(handle, label);
 }
@@ -61,7 +64,12 @@ VKAPI_ATTR void VKAPI_CALL QueueEndDebugUtilsLabelEXT(VkQueue handle) {
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
     const auto queue = device ? device->queue(handle) : nullptr;
-    if (queue) queue->with_labels([](LabelStack& all) { all.end(); });
+    if (!queue) return;
+    queue->with_labels([](LabelStack& all) { all.end(); });
+    if (device->frames().unit() != FrameUnit::Label) return;
+    if (queue->with_frame_labels([](FrameLabels& all) { return all.end(); })) {
+      device->end_frame(*queue, store::FrameEnd::Label);
+    }
   });
   if (const auto next = next_of(handle).QueueEndDebugUtilsLabelEXT) next(handle);
 }

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "capture/device_setup.h"
 #include "capture/entry/debug_utils.h"
 #include "capture/entry/entry.h"
 #include "capture/entry/loader_link.h"
+#include "capture/recording/region_setup.h"
 #include "store/clock.h"
 #include "vk/boundary.h"
 #include "vk/core_versions.h"
@@ -65,9 +67,17 @@ struct Creation {
   VkDevice* device;
 };
 
+// What the application chains to its submissions on such a device reaches the driver, which skips
+// the structs that it does not know.
 VkResult create_bystander(const Creation& creation) {
-  const VkResult result = creation.create(creation.physical_device, &creation.info,
-                                          creation.allocator, creation.device);
+  std::optional<ChangedDeviceInfo> changed;
+  if (enables_extension(creation.info, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME) &&
+      adds_boundaries(*creation.instance, creation.physical_device)) {
+    changed.emplace(creation.info).remove_boundaries();
+  }
+  const VkResult result =
+      creation.create(creation.physical_device, changed ? changed->get() : &creation.info,
+                      creation.allocator, creation.device);
   if (result != VK_SUCCESS) return result;
   bystanders().insert(vk::dispatch_key(*creation.device),
                       BystanderDevice{creation.next.get_device_proc_addr,
@@ -76,8 +86,10 @@ VkResult create_bystander(const Creation& creation) {
   return result;
 }
 
-VkResult create_with(const Creation& creation, const RegionSetup& regions) {
-  const CapturedDeviceInfo info(creation.info, regions);
+VkResult create_with(const Creation& creation, const DeviceSetup& setup) {
+  ChangedDeviceInfo info(creation.info);
+  info.enable_counters(setup.regions);
+  if (!setup.boundaries.native) info.remove_boundaries();
   return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
 }
 
@@ -99,12 +111,12 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
                                            VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
   std::string& reason = setup.description.not_captured;
   if (reason.empty()) {
-    VkResult result = create_with(creation, setup.regions);
+    VkResult result = create_with(creation, setup);
     if (result != VK_SUCCESS && setup.regions.enabled) {
       link.put_back();
       setup.refuse_regions(fmt::format("the device could not be created with it (VkResult {})",
                                        static_cast<int>(result)));
-      result = create_with(creation, setup.regions);
+      result = create_with(creation, setup);
     }
     if (result == VK_SUCCESS) {
       tell_gaps(*connection, setup);

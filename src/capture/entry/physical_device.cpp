@@ -1,7 +1,10 @@
-// Hides extensions whose shaders cannot be counted, and those that the layer uses itself, on
-// devices that the layer would capture.
+// Hides extensions whose shaders cannot be counted, and those that the layer uses itself, and adds
+// VK_EXT_frame_boundary, on devices that the layer would capture.
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,12 +42,19 @@ VkResult enumerate_extensions(VkPhysicalDevice device, uint32_t* count,
                               VkExtensionProperties* properties) {
   const std::shared_ptr<Instance> instance = Instance::find(device);
   if (!instance) return VK_ERROR_INITIALIZATION_FAILED;
-  if (!hides_extensions(*instance, device)) {
+  const bool hides = hides_extensions(*instance, device);
+  const bool adds = adds_boundaries(*instance, device);
+  if (!hides && !adds) {
     return instance->table().EnumerateDeviceExtensionProperties(device, nullptr, count, properties);
   }
   std::vector<VkExtensionProperties> all = list_extensions(instance->table(), device);
-  vk::hide_extensions(all);
-  std::erase_if(all, [](const auto& extension) { return is_used(extension.extensionName); });
+  if (hides) {
+    vk::hide_extensions(all);
+    std::erase_if(all, [](const auto& extension) { return is_used(extension.extensionName); });
+  }
+  if (adds) {
+    all.push_back({VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME, VK_EXT_FRAME_BOUNDARY_SPEC_VERSION});
+  }
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -65,7 +75,16 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
   vk::guarded_void([&] {
     const std::shared_ptr<Instance> instance = Instance::find(device);
     if (!instance || !instance->table().GetPhysicalDeviceFeatures2) return;
-    instance->table().GetPhysicalDeviceFeatures2(device, features);
+    auto* boundary = vk::find_in_out_chain<VkPhysicalDeviceFrameBoundaryFeaturesEXT>(
+        features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT);
+    if (boundary && adds_boundaries(*instance, device)) {
+      const vk::UnlinkedStructs own(
+          features, {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT});
+      instance->table().GetPhysicalDeviceFeatures2(device, features);
+      boundary->frameBoundary = VK_TRUE;
+    } else {
+      instance->table().GetPhysicalDeviceFeatures2(device, features);
+    }
     if (!hides_extensions(*instance, device)) return;
     vk::hide_features(*features);
     hide_used(*features);

@@ -14,6 +14,7 @@ namespace {
 // The data that the capture needs from arrays of VkSubmitInfo and VkSubmitInfo2.
 struct SubmitContents {
   std::vector<VkCommandBuffer> buffers;
+  std::vector<SubmittedBatch> batches;
   std::vector<std::pair<VkSemaphore, uint64_t>> signals;  // with the timeline semaphore value
 
   void add(const VkSubmitInfo& info) {
@@ -38,17 +39,48 @@ struct SubmitContents {
   }
 };
 
-// The infos of a submission with other command buffers in place of the application's.
+// Whether the application marks the submission as the last one of a frame.
+bool marks_frame_end(const void* chain) {
+  const auto* boundary =
+      vk::find_in_chain<VkFrameBoundaryEXT>(chain, VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT);
+  return boundary && (boundary->flags & VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT) != 0;
+}
+
+// Copies of chains without VkFrameBoundaryEXT, for drivers that lack the extension.
+class UnmarkedChains {
+ public:
+  template <typename Info>
+  void remove_from(Info& info) {
+    if (!vk::find_in_chain<VkFrameBoundaryEXT>(info.pNext, VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT)) {
+      return;
+    }
+    vk::ChainCopy& copy = copies_.emplace_back(info.pNext);
+    copy.remove(VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT);
+    info.pNext = copy.head();
+  }
+
+ private:
+  std::vector<vk::ChainCopy> copies_;
+};
+
+// The infos of a submission with other command buffers in place of the application's, or without
+// frame boundaries.
 struct ReplacedInfos {
+  template <typename Info>
+  void unmark(std::span<const Info> infos) {
+    std::vector<Info>& used = copies(infos);
+    for (Info& info : used) unmarked.remove_from(info);
+  }
+
   void replace(std::span<const VkSubmitInfo> infos, std::span<const VkCommandBuffer> buffers) {
-    plain.assign(infos.begin(), infos.end());
+    copies(infos);
     for (VkSubmitInfo& info : plain) {
       info.pCommandBuffers = buffers.data();
       buffers = buffers.subspan(info.commandBufferCount);
     }
   }
   void replace(std::span<const VkSubmitInfo2> infos, std::span<const VkCommandBuffer> buffers) {
-    extended.assign(infos.begin(), infos.end());
+    copies(infos);
     buffer_infos.reserve(buffers.size());  // pointers into it stay valid
     size_t next = 0;
     for (VkSubmitInfo2& info : extended) {
@@ -67,9 +99,19 @@ struct ReplacedInfos {
     return extended.empty() ? infos : extended.data();
   }
 
+  std::vector<VkSubmitInfo>& copies(std::span<const VkSubmitInfo> infos) {
+    if (plain.empty()) plain.assign(infos.begin(), infos.end());
+    return plain;
+  }
+  std::vector<VkSubmitInfo2>& copies(std::span<const VkSubmitInfo2> infos) {
+    if (extended.empty()) extended.assign(infos.begin(), infos.end());
+    return extended;
+  }
+
   std::vector<VkSubmitInfo> plain;
   std::vector<VkSubmitInfo2> extended;
   std::vector<VkCommandBufferSubmitInfo> buffer_infos;
+  UnmarkedChains unmarked;
 };
 
 // `call(next layer, infos)` submits.
@@ -80,29 +122,38 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
   if (!device) return VK_ERROR_DEVICE_LOST;
   std::shared_ptr<Queue> queue;
   SubmitContents contents;
-  std::unique_ptr<Submission> submission;
+  SubmittedParts submitted;
   ReplacedInfos replaced;
   VkResult result = VK_SUCCESS;
   vk::guarded_void(
       [&] {
         queue = device->queue(handle);
-        for (uint32_t i = 0; i < count; ++i) contents.add(infos[i]);
-        if (queue) submission = device->before_submit(*queue, contents.buffers);
-        if (submission && submission->executes_copies) {
+        const Boundaries& boundaries = device->boundaries();
+        for (uint32_t i = 0; i < count; ++i) {
+          contents.add(infos[i]);
+          contents.batches.push_back(
+              {contents.buffers.size(), boundaries.enabled && marks_frame_end(infos[i].pNext)});
+        }
+        if (boundaries.enabled && !boundaries.native) replaced.unmark(std::span(infos, count));
+        if (queue) submitted = device->before_submit(*queue, contents.batches, contents.buffers);
+        if (submitted.executes_copies) {
           replaced.replace(std::span(infos, count), contents.buffers);
         }
       },
       [&](VkResult) {
         // What the application submits runs as it is.
         replaced = {};
-        if (!submission) return;
+        if (submitted.parts.empty()) return;
         vk::guarded_void([&] {
-          submission->for_each_recording(
-              [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
+          for (const SubmittedParts::Part& part : submitted.parts) {
+            if (!part.submission) continue;
+            part.submission->for_each_recording(
+                [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
+          }
           device->connection().message(store::Severity::Error,
                                        "a submission is not captured: out of memory");
         });
-        submission.reset();
+        submitted = {};
       });
   {
     const ReasonCollector reasons(ReasonCollector::kRegions);
@@ -118,10 +169,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
     PendingSubmission item;
     item.application_fence = fence;
     item.timeline_signals = std::move(contents.signals);
-    device->after_submit(*queue, std::move(submission), result, std::move(item));
-    if (result == VK_SUCCESS && !contents.buffers.empty() && !device->frames().end_at_present()) {
-      device->end_frame(*queue, false);
-    }
+    device->after_submit(*queue, std::move(submitted), result, item);
   });
   return result;
 }
@@ -141,12 +189,57 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
                 });
 }
 
+// Ends a frame for each mark. The command buffers of a submission are elsewhere.
+void end_marked_frames(Device& device, VkQueue handle, uint32_t marks) {
+  const auto queue = marks != 0 ? device.queue(handle) : nullptr;
+  if (!queue || !device.frames().ends_at_boundary()) return;
+  for (uint32_t i = 0; i < marks; ++i) device.end_frame(*queue, store::FrameEnd::Boundary);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueBindSparse(VkQueue handle, uint32_t count,
+                                               const VkBindSparseInfo* infos, VkFence fence) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const Boundaries& boundaries = device->boundaries();
+    std::vector<VkBindSparseInfo> copies;
+    UnmarkedChains unmarked;
+    uint32_t marks = 0;
+    for (uint32_t i = 0; boundaries.enabled && i < count; ++i) {
+      if (marks_frame_end(infos[i].pNext)) ++marks;
+    }
+    vk::guarded_void(
+        [&] {
+          if (!boundaries.enabled || boundaries.native) return;
+          copies.assign(infos, infos + count);
+          for (VkBindSparseInfo& info : copies) unmarked.remove_from(info);
+        },
+        [&](VkResult) { copies.clear(); });
+    const VkResult result = device->table().QueueBindSparse(
+        handle, count, copies.empty() ? infos : copies.data(), fence);
+    if (result == VK_SUCCESS) {
+      vk::guarded_void([&] { end_marked_frames(*device, handle, marks); });
+    }
+    return result;
+  });
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR* info) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
-    const VkResult result = device->table().QueuePresentKHR(handle, info);
+    const Boundaries& boundaries = device->boundaries();
+    VkPresentInfoKHR used = *info;
+    UnmarkedChains unmarked;
+    const bool marked = boundaries.enabled && marks_frame_end(info->pNext);
     vk::guarded_void([&] {
-      if (const auto queue = device->queue(handle)) device->end_frame(*queue, true);
+      if (boundaries.enabled && !boundaries.native) unmarked.remove_from(used);
+    });
+    const VkResult result = device->table().QueuePresentKHR(handle, &used);
+    vk::guarded_void([&] {
+      if (marked) return end_marked_frames(*device, handle, 1);
+      const auto queue = device->queue(handle);
+      if (queue && device->frames().ends_at_present()) {
+        device->end_frame(*queue, store::FrameEnd::Present);
+      }
     });
     return result;
   });
@@ -157,7 +250,9 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueWaitIdle(VkQueue handle) {
     const auto device = Device::find(handle);
     const VkResult result = device->table().QueueWaitIdle(handle);
     const auto queue = device->queue(handle);
-    if (result == VK_SUCCESS && queue) device->report_queue_completed(*queue);
+    if (result != VK_SUCCESS || !queue) return result;
+    device->end_frame_at_wait(FrameUnit::QueueIdle);
+    device->report_queue_completed(*queue);
     return result;
   });
 }
@@ -166,8 +261,9 @@ VKAPI_ATTR VkResult VKAPI_CALL DeviceWaitIdle(VkDevice handle) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
     const VkResult result = device->table().DeviceWaitIdle(handle);
-    if (result == VK_SUCCESS)
-      device->report_completed([](const PendingSubmission&) { return true; });
+    if (result != VK_SUCCESS) return result;
+    device->end_frame_at_wait(FrameUnit::QueueIdle);
+    device->report_completed([](const PendingSubmission&) { return true; });
     return result;
   });
 }
@@ -178,6 +274,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitForFences(VkDevice handle, uint32_t count, co
     const auto device = Device::find(handle);
     const VkResult result = device->table().WaitForFences(handle, count, fences, all, timeout);
     if (result != VK_SUCCESS) return result;
+    device->end_frame_at_wait(FrameUnit::Fence);
     std::vector<VkFence> signalled;
     for (uint32_t i = 0; i < count; ++i) {
       const bool known = all == VK_TRUE || count == 1;
@@ -198,10 +295,10 @@ VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
     const VkResult result = device->table().GetFenceStatus(handle, fence);
-    if (result == VK_SUCCESS) {
-      device->report_completed(
-          [&](const PendingSubmission& item) { return item.application_fence == fence; });
-    }
+    if (result != VK_SUCCESS) return result;
+    device->end_frame_at_wait(FrameUnit::Fence);
+    device->report_completed(
+        [&](const PendingSubmission& item) { return item.application_fence == fence; });
     return result;
   });
 }
@@ -220,6 +317,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice handle, const VkSemaphore
     const auto device = Device::find(handle);
     const VkResult result = device->table().WaitSemaphores(handle, info, timeout);
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
+    if (result == VK_SUCCESS) device->end_frame_at_wait(FrameUnit::Fence);
     if (result != VK_SUCCESS || !all) return result;
     device->report_completed([&](const PendingSubmission& item) {
       for (uint32_t i = 0; i < info->semaphoreCount; ++i) {
@@ -270,6 +368,7 @@ std::span<const DeviceHook> queue_hooks() {
       TALLY_ROW(QueueSubmit, ""),
       TALLY_ROW(QueueSubmit2, ""),
       TALLY_ROW(QueueSubmit2, "KHR"),
+      TALLY_ROW(QueueBindSparse, ""),
       TALLY_ROW(QueuePresentKHR, ""),
       TALLY_ROW(QueueWaitIdle, ""),
       TALLY_ROW(DeviceWaitIdle, ""),

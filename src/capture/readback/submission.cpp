@@ -4,11 +4,18 @@
 
 namespace tally::capture {
 
+Execution* Submission::find(const Recording& recording) {
+  for (Submission* part = this; part != nullptr; part = part->previous) {
+    const auto found = std::ranges::find_if(part->executions, [&](const Execution& other) {
+      return other.recording.get() == &recording;
+    });
+    if (found != part->executions.end()) return &*found;
+  }
+  return nullptr;
+}
+
 void Submission::add(const std::shared_ptr<Recording>& recording) {
-  const auto same = std::find_if(executions.begin(), executions.end(), [&](const Execution& other) {
-    return other.recording == recording;
-  });
-  if (same != executions.end()) {
+  if (Execution* same = find(*recording)) {
     ++same->runs;
     // Its secondaries run again too.
     for (const RecordedSecondary& secondary : recording->secondaries) add(secondary.recording);

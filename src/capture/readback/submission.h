@@ -1,5 +1,5 @@
-// One vkQueueSubmit call, from the submission until its values are read: what it executed, and
-// which fence and semaphores signal its completion.
+// One vkQueueSubmit call, or the part of it that is in one frame, from the submission until its
+// values are read: what it executed, and which fence and semaphores signal its completion.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -15,8 +15,9 @@
 
 namespace tally::capture {
 
-// One execution of a recording within the submission. A recording that is executed several times is
-// read once: its first execution carries the values of all `runs`.
+// One execution of a recording within a vkQueueSubmit call. A recording that is executed several
+// times is read once: its first execution carries the values of all `runs`, also where the call has
+// parts in several frames.
 struct Execution {
   std::shared_ptr<Recording> recording;
   uint32_t runs = 1;
@@ -31,14 +32,15 @@ struct Submission {
   Id queue = 0;
   uint32_t timestamp_bits = 0;
   Frames::Frame frame;
-  bool captured = true;          // else it is only waited for
-  bool executes_copies = false;  // some of its command buffers are counting copies
+  bool captured = true;  // else it is only waited for, and its values are not read
   // Commands of command buffers that were not recorded, because no frame to capture was near.
   uint64_t not_recorded = 0;
   int64_t number = 0;
   int64_t time_ns = 0;
   Id label = 0;
   std::vector<Execution> executions;
+  Submission* previous =
+      nullptr;  // the part of the same call before this one; until it is submitted
 
   // Adds the recording of a command buffer and everything that it executes.
   void add(const std::shared_ptr<Recording>& recording);
@@ -52,6 +54,7 @@ struct Submission {
   }
 
  private:
+  Execution* find(const Recording& recording);
   void add_secondaries(const Recording& recording, uint32_t parent);
 };
 
@@ -59,7 +62,19 @@ struct Submission {
 struct FrameEnd {
   Frames::Frame frame;
   int64_t end_ns = 0;
-  bool by_present = false;
+  store::FrameEnd ended_by{};
+};
+
+// What a vkQueueSubmit call submits, with a part for each frame.
+struct SubmittedParts {
+  struct Part {
+    Frames::Frame frame;
+    std::unique_ptr<Submission> submission;   // null: nothing of it is captured
+    std::optional<store::FrameEnd> ended_by;  // null: the frame goes on
+    int64_t end_ns = 0;                       // of all but the last part
+  };
+  std::vector<Part> parts;
+  bool executes_copies = false;  // some command buffers are counting copies
 };
 
 // An entry of a queue's list: a submission with the layer's fence after it, or the end of a frame.

@@ -34,7 +34,7 @@ void CommandBuffer::reset() {
   if (contents_ && contents_->used()) used_once_ = !contents_->needs_recording();
   contents_.reset();
   recording_.reset();
-  abandoned_.reset();
+  abandoned_.clear();
   counting_ = handle_;
 }
 
@@ -67,8 +67,8 @@ bool CommandBuffer::begin_counting(const VkCommandBufferBeginInfo& info, bool on
 // buffer, and its commands are missing.
 void CommandBuffer::abandon_copy() {
   copy_.abandon();
-  contents_->set_recording(nullptr, false);
-  abandoned_ = std::move(recording_);
+  abandoned_ = contents_->drop_recordings();
+  recording_.reset();
   counting_ = handle_;
   active_ = false;
 }
@@ -79,22 +79,57 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   passes_.reset(!primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0);
   bound_.reset();
   labels_.clear();
+  frame_labels_.clear();
+  part_end_ = {};
+  in_pass_ = passes_.continues_parent();
+  suspends_pass_ = between_passes_ = false;
   simultaneous_ = (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
   if (context_.frames().over() || !context_.may_measure()) return copy_.release();
   const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
   contents_ = std::make_shared<Contents>(context_.frames().number(), once);
   if (once && !context_.frames().recording_soon()) return copy_.release();
   if (!begin_counting(info, once)) return;
-  recording_ = std::make_shared<Recording>(context_.handle(), table_, context_.timestamps(),
-                                           context_.host_memory(), object_,
-                                           context_.next_recording(), simultaneous_);
+  recording_ = make_recording();
   contents_->set_recording(recording_, copy_.recording());
+}
+
+std::shared_ptr<Recording> CommandBuffer::make_recording() {
+  return std::make_shared<Recording>(context_.handle(), table_, context_.timestamps(),
+                                     context_.host_memory(), object_, context_.next_recording(),
+                                     simultaneous_);
+}
+
+bool CommandBuffer::ends_at_labels() const {
+  return contents_ && context_.frames().unit() == FrameUnit::Label;
+}
+
+// Of labels that have ended; what is recorded from here on may be in another frame.
+void CommandBuffer::begin_part() {
+  if (!part_end_.any() || in_pass_ || between_passes_) return;
+  if (recording_) {
+    deactivate();
+    recording_ = make_recording();
+  }
+  contents_->begin_part(std::exchange(part_end_, {}), recording_);
+}
+
+void CommandBuffer::enter_pass(bool suspending) {
+  in_pass_ = true;
+  between_passes_ = false;
+  suspends_pass_ = suspending;
+}
+
+void CommandBuffer::leave_pass() {
+  in_pass_ = false;
+  between_passes_ = suspends_pass_;
+  begin_part();
 }
 
 // Makes the values of the whole command buffer visible to the host at the end of the command
 // buffer.
 void CommandBuffer::end() {
   deactivate();
+  if (ends_at_labels()) contents_->end_last_part(part_end_, frame_labels_.open());
   if (!recording_ || !needs_barrier_ || !primary_ || passes_.between_suspended()) return;
   VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   // Values by region are written like colour attachments. A compute queue has none.
@@ -121,8 +156,10 @@ void CommandBuffer::tell_uncounted() {
 void CommandBuffer::note_uncounted(const std::string& why) {
   context_.connection().message(store::Severity::Warning, why);
   if (!recording_) return;
-  recording_->uncounted = true;
-  for (RecordedPass& pass : recording_->passes) pass.regions.reset();
+  for (const RecordedPart& part : contents_->parts()) {
+    part.recording->uncounted = true;
+    for (RecordedPass& pass : part.recording->passes) pass.regions.reset();
+  }
 }
 
 void CommandBuffer::refuse_regions(const std::string& why) {
@@ -208,6 +245,7 @@ void CommandBuffer::after_begin_pass() {
 
 void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
                                       VkSubpassContents contents) {
+  enter_pass(false);
   if (!recording_) return;
   if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
   passes_.begin(target(), info, contents);
@@ -222,9 +260,11 @@ void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
 
 void CommandBuffer::after_end_pass() {
   if (recording_) passes_.end(target());
+  leave_pass();
 }
 
 void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
+  enter_pass((info.flags & VK_RENDERING_SUSPENDING_BIT) != 0);
   if (!recording_) return;
   // The suspending pass ended the instrumentation. Instrumentation that is active here began in an
   // earlier, complete pass.
@@ -240,6 +280,7 @@ void CommandBuffer::before_end_rendering() {
 
 void CommandBuffer::after_end_rendering() {
   if (recording_) passes_.end_rendering(target());
+  leave_pass();
 }
 
 void CommandBuffer::before_execute(std::span<const VkCommandBuffer> secondaries) {
@@ -251,22 +292,40 @@ void CommandBuffer::execute(size_t index, const CommandBuffer& secondary) {
   if (secondary.contents_) contents_->add_secondary(secondary.contents_);
   if (copy_.recording() && !secondary.may_be_executed_twice()) abandon_copy();
   secondaries_[index] = secondary.counting_;
-  if (!recording_ || !secondary.recording_ || secondary.recording_->empty()) return;
-  needs_barrier_ = true;
-  RecordedSecondary executed;
-  executed.recording = secondary.recording_;
-  executed.before_command = recording_->commands();
-  executed.label = label();
-  if (secondary.passes_.continues_parent()) executed.pass = passes_.pass();
-  executed.subpass = passes_.subpass();
-  recording_->secondaries.push_back(std::move(executed));
+  if (!secondary.contents_) return;
+  for (const RecordedPart& part : secondary.contents_->parts()) {
+    if (recording_ && !part.empty()) {
+      needs_barrier_ = true;
+      RecordedSecondary executed;
+      executed.recording = part.recording;
+      executed.before_command = recording_->commands();
+      executed.label = label();
+      if (secondary.passes_.continues_parent()) executed.pass = passes_.pass();
+      executed.subpass = passes_.subpass();
+      recording_->secondaries.push_back(std::move(executed));
+    }
+    if (part.end.outermost && !frame_labels_.inside()) {
+      part_end_.outermost = true;
+      begin_part();
+    }
+  }
 }
 
 void CommandBuffer::push_label(const char* name) {
+  if (ends_at_labels()) frame_labels_.begin(context_.frames().label_ends(name));
   if (!recording_) return;
   labels_.begin([&](Id parent) { return context_.connection().label(parent, name); });
 }
 
-void CommandBuffer::pop_label() { labels_.end(); }
+void CommandBuffer::pop_label() {
+  labels_.end();
+  if (!ends_at_labels()) return;
+  if (frame_labels_.empty()) {
+    ++part_end_.begun_before;
+  } else if (frame_labels_.end()) {
+    part_end_.outermost = true;
+  }
+  begin_part();
+}
 
 }  // namespace tally::capture

@@ -7,6 +7,9 @@
 // Instrumentation ends before secondaries are executed, before a render pass is suspended, and at
 // the end of the command buffer.
 //
+// Where frames end at labels, a label that ends outside of a render pass begins another recording;
+// one that ends inside of a pass, or between suspended ones, does so after it.
+//
 // Where not all frames are captured, a command buffer that may be submitted again is recorded
 // twice: the application's own without instrumentation, and a counting copy (counting_copy.h).
 //
@@ -49,7 +52,6 @@ class CommandBuffer {
   RecordingContext& context() const { return context_; }
   const DeviceTable& table() const { return table_; }
   const std::shared_ptr<Object>& object() const { return object_; }
-  const std::shared_ptr<Recording>& recording() const { return recording_; }
   // Null: not captured.
   const std::shared_ptr<Contents>& contents() const { return contents_; }
 
@@ -112,6 +114,11 @@ class CommandBuffer {
   void pop_label();
 
  private:
+  bool ends_at_labels() const;
+  std::shared_ptr<Recording> make_recording();
+  void begin_part();
+  void enter_pass(bool suspending);
+  void leave_pass();
   bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);
   void abandon_copy();
   void tell_uncounted();
@@ -131,12 +138,12 @@ class CommandBuffer {
   const bool can_measure_;
   const std::shared_ptr<Object> object_;
   std::shared_ptr<Contents> contents_;
-  std::shared_ptr<Recording> recording_;  // of the contents; null: not recorded
+  std::shared_ptr<Recording> recording_;  // of the contents' last part; null: not recorded
   bool used_once_ = false;                // so were the last contents that were used
   CountingCopy copy_;
   VkCommandBuffer counting_;
   bool simultaneous_ = false;
-  std::shared_ptr<Recording> abandoned_;  // its objects live until the copy is reset
+  std::vector<RecordedPart> abandoned_;  // their objects live until the copy is reset
   std::vector<VkCommandBuffer> secondaries_;
 
   bool active_ = false;
@@ -145,6 +152,13 @@ class CommandBuffer {
   PassRecorder passes_;
   BoundPipelines bound_;
   LabelStack labels_;
+
+  // Where frames end at labels. They also do where nothing is recorded.
+  FrameLabels frame_labels_;
+  PartEnd part_end_;  // what has ended since the last part began
+  bool in_pass_ = false;
+  bool suspends_pass_ = false;
+  bool between_passes_ = false;  // suspended ones
 };
 
 }  // namespace tally::capture

@@ -45,4 +45,43 @@ class LabelStack {
   uint64_t deeper_ = 0;
 };
 
+// Which of the open labels end a frame: of those that do, the outermost one.
+class FrameLabels {
+ public:
+  void begin(bool ends_frame) {
+    if (open_.size() == LabelStack::kMaxOpen) {
+      ++deeper_;
+    } else {
+      open_.push_back(ends_frame);
+      if (ends_frame) ++inside_;
+    }
+  }
+  // Returns whether a frame ends with the label.
+  bool end() {
+    if (deeper_ != 0) {
+      --deeper_;
+      return false;
+    }
+    if (open_.empty()) return false;
+    const bool ended = open_.back();
+    open_.pop_back();
+    if (ended) --inside_;
+    return ended && inside_ == 0;
+  }
+  bool empty() const { return open_.empty(); }
+  // Whether a label is open that ends a frame.
+  bool inside() const { return inside_ != 0; }
+  const std::vector<bool>& open() const { return open_; }
+  void clear() {
+    open_.clear();
+    inside_ = 0;
+    deeper_ = 0;
+  }
+
+ private:
+  std::vector<bool> open_;
+  size_t inside_ = 0;
+  uint64_t deeper_ = 0;
+};
+
 }  // namespace tally::capture

@@ -39,5 +39,27 @@ TEST(LabelStack, deeper_labels_are_ended_before_those_that_are_kept) {
   EXPECT_EQ(labels.innermost(), 0u);
 }
 
+TEST(FrameLabels, end_a_frame_if_no_such_label_is_around_them) {
+  FrameLabels labels;
+  EXPECT_FALSE(labels.end()) << "none is open";
+  labels.begin(false);
+  labels.begin(true);
+  labels.begin(true);
+  EXPECT_FALSE(labels.end()) << "the label around it ends the frame";
+  EXPECT_TRUE(labels.end());
+  EXPECT_FALSE(labels.inside());
+  EXPECT_FALSE(labels.end()) << "it does not match";
+}
+
+TEST(FrameLabels, that_are_too_deep_end_none) {
+  FrameLabels labels;
+  for (size_t i = 0; i < LabelStack::kMaxOpen; ++i) labels.begin(false);
+  labels.begin(true);
+  EXPECT_FALSE(labels.end());
+  EXPECT_FALSE(labels.end());
+  labels.begin(true);
+  EXPECT_TRUE(labels.end());
+}
+
 }  // namespace
 }  // namespace tally::capture

@@ -15,7 +15,7 @@ bool captures_some_frames(const CaptureSettings& settings) {
 
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions,
-                                   bool dynamic_rendering)
+                                   bool dynamic_rendering, bool marks_frames)
     : connection_(std::move(connection)),
       handle_(handle),
       shaders_(*connection_),
@@ -26,7 +26,8 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
       dynamic_rendering_(dynamic_rendering),
-      frames_(connection_->settings().frames, store::monotonic_ns()),
+      frames_(connection_->settings().frames, connection_->settings().frame_ends, marks_frames,
+              store::monotonic_ns()),
       set_loader_data_(next.set_device_loader_data),
       copies_(set_loader_data_ && captures_some_frames(connection_->settings())) {
   const auto get = [&](const char* name) { return next.get_device_proc_addr(handle, name); };

@@ -27,7 +27,8 @@ namespace tally::capture {
 class RecordingContext {
  public:
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
-                   const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering);
+                   const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering,
+                   bool marks_frames);
 
   // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);

@@ -12,6 +12,7 @@
 #include "base/live_counters.h"
 #include "capture/testing/ending_scenarios.h"
 #include "capture/testing/extension_scenarios.h"
+#include "capture/testing/frame_end_scenarios.h"
 #include "capture/testing/frame_scenarios.h"
 #include "capture/testing/kept_scenarios.h"
 #include "capture/testing/recording_scenarios.h"
@@ -56,8 +57,8 @@ int main(int argc, char** argv) {
   set_default_environment();
   if (scenario == "forked") return forked();
   Scenarios scenarios = recording_scenarios();
-  for (const Scenarios& more : {extension_scenarios(), ending_scenarios(how), frame_scenarios(),
-                                kept_scenarios(), region_scenarios()})
+  for (const Scenarios& more : {extension_scenarios(), ending_scenarios(how), frame_end_scenarios(),
+                                frame_scenarios(), kept_scenarios(), region_scenarios()})
     scenarios.insert(more.begin(), more.end());
   const auto found = scenarios.find(scenario);
   if (found == scenarios.end()) return 2;

@@ -48,6 +48,7 @@ int run_client(const SessionOptions& options, store::Collector& collector,
                {"TALLY_PROFILING_LOCK", "tally-session-" + std::to_string(getpid())},
                {"FAKE_INSTRUMENTATION_REPORT", directory.file("broken")},
                {"FAKE_INSTRUMENTATION_BEGINS", directory.file("begins")},
+               {"FAKE_FRAME_ENDS", directory.file("frame_ends")},
                {"FAKE_INSTRUMENTATION_COUNTED", directory.file("counted")},
                {"VK_INSTANCE_LAYERS", options.layers},
                {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
@@ -88,6 +89,7 @@ Session::Session(const SessionOptions& options) {
   errors_ = contents(directory_.file("errors"));
   broken_rules_ = contents(directory_.file("broken"));
   begins_ = contents(directory_.file("begins")).size();
+  frame_ends_ = contents(directory_.file("frame_ends")).size();
   counted_executions_ = contents(directory_.file("counted")).size();
   Result<store::Reader> reader = store::Reader::open(path);
   if (!reader) throw std::runtime_error(reader.error().message);

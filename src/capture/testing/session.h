@@ -54,6 +54,8 @@ class Session {
   size_t begins() const { return begins_; }
   // How many command buffers with instrumented commands were executed there.
   size_t counted_executions() const { return counted_executions_; }
+  // The ends of frames that reached it.
+  size_t frame_ends() const { return frame_ends_; }
   const store::Reader& reader() const { return *reader_; }
 
   std::vector<SeenCommand> commands() const;  // in order
@@ -67,6 +69,7 @@ class Session {
   std::string broken_rules_;
   size_t begins_ = 0;
   size_t counted_executions_ = 0;
+  size_t frame_ends_ = 0;
   std::optional<store::Reader> reader_;
 };
 

@@ -36,13 +36,15 @@ _tally() {
         --html) _tally_files ;;
         --frames) ;;
         --every) ;;
+        --frame-per) _tally_words 'present submit label fence queue-idle' ;;
+        --frame-label) ;;
         --keep) ;;
         --max-size) ;;
         --shader) ;;
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --html --frames --every --trigger --keep --max-size --shader --regions --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --keep --max-size --shader --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --regions --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --driver --egl --sources ' ;;
       esac
       ;;
     report)

@@ -71,7 +71,8 @@ void Sender::send(const ProfiledFrame& frame) {
   stream::append_message(bytes, stream::Frame{kDevice, frame.number, frame.begin_ns});
   stream::append_message(bytes, values);
   if (frame.end_ns) {
-    stream::append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
+    stream::append_message(
+        bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, store::FrameEnd::Present});
   }
   client_->push(std::move(bytes), kMaxWaiting);
   client_->flush();

@@ -142,7 +142,11 @@ void note_counted(const Recorded& recorded) {
   std::fclose(file);
 }
 
-// With the mutex held.
+// A command of no registry.
+VKAPI_ATTR void VKAPI_CALL CmdUnknownTALLY(VkCommandBuffer) {}
+
+}  // namespace
+
 void run(VkCommandBuffer b) {
   note_counted(state().recorded[b]);
   for (const Count& count : state().recorded[b].counts) {
@@ -161,34 +165,6 @@ void run(VkCommandBuffer b) {
   for (const VkCommandBuffer secondary : state().recorded[b].secondaries) run(secondary);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
-                                           VkFence fence) {
-  {
-    const std::lock_guard lock(state().mutex);
-    for (uint32_t i = 0; i < count; ++i) {
-      for (uint32_t j = 0; j < infos[i].commandBufferCount; ++j) run(infos[i].pCommandBuffers[j]);
-    }
-  }
-  return device_table(queue).QueueSubmit(queue, count, infos, fence);
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
-                                            const VkSubmitInfo2* infos, VkFence fence) {
-  {
-    const std::lock_guard lock(state().mutex);
-    for (uint32_t i = 0; i < count; ++i) {
-      for (uint32_t j = 0; j < infos[i].commandBufferInfoCount; ++j)
-        run(infos[i].pCommandBufferInfos[j].commandBuffer);
-    }
-  }
-  return device_table(queue).QueueSubmit2(queue, count, infos, fence);
-}
-
-// A command of no registry.
-VKAPI_ATTR void VKAPI_CALL CmdUnknownTALLY(VkCommandBuffer) {}
-
-}  // namespace
-
 void add_commands(Hooks& device) {
   device.push_back(vk::hook("vkCmdUnknownTALLY", CmdUnknownTALLY));
   device.push_back(vk::hook("vkCmdDraw", CmdDraw));
@@ -203,8 +179,6 @@ void add_commands(Hooks& device) {
   device.push_back(vk::hook("vkCmdEndRenderPass", CmdEndRenderPass));
   device.push_back(vk::hook("vkCmdBeginRendering", CmdBeginRendering));
   device.push_back(vk::hook("vkCmdEndRendering", CmdEndRendering));
-  device.push_back(vk::hook("vkQueueSubmit", QueueSubmit));
-  device.push_back(vk::hook("vkQueueSubmit2", QueueSubmit2));
 }
 
 }  // namespace tally::fake

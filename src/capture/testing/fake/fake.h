@@ -1,7 +1,9 @@
 // VK_LAYER_TALLY_fake_instrumentation: VK_ARM_shader_instrumentation as a strict driver would have
 // it natively, with values that a test can foretell. It stands below the layer under test. Whoever
 // breaks one of the extension's rules is named in the file that FAKE_INSTRUMENTATION_REPORT names.
-// With FAKE_COMPUTE_ONLY the device's queues have no graphics. With FAKE_INSTRUMENTATION_SLOW_MS it
+// With FAKE_FRAME_BOUNDARY it has VK_EXT_frame_boundary, and writes a byte for each end of a frame
+// to the file that FAKE_FRAME_ENDS names. Swapchains are numbers without images. With
+// FAKE_COMPUTE_ONLY the device's queues have no graphics. With FAKE_INSTRUMENTATION_SLOW_MS it
 // takes so many milliseconds to read values.
 //
 // An instrumented stage has three blocks. A draw of v vertices and i instances, or a dispatch of so
@@ -107,13 +109,18 @@ DeviceTable& device_table(const void* handle);
 // A rule is.
 void broken(const char* rule);
 
+// Adds what the command buffer counts. With the mutex held.
+void run(VkCommandBuffer b);
+
 bool compute_only();
+bool has_boundaries();
 
 // Commands of ours.
 using Hooks = std::vector<vk::Hook>;
 void add_instrumentation(Hooks& device);
 void add_commands(Hooks& device);
 void add_pipelines(Hooks& device);
+void add_queue(Hooks& device);
 void add_physical_device(Hooks& instance);
 
 }  // namespace tally::fake

@@ -42,9 +42,17 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCr
     const char* name = info->ppEnabledExtensionNames[i];
     const bool ours = std::strcmp(name, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME) == 0;
     named |= ours;
+    if (std::strcmp(name, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME) == 0) {
+      if (!has_boundaries()) broken("an extension is enabled that it lacks");
+      continue;
+    }
     if (!ours && std::strcmp(name, kUncountable) != 0) extensions.push_back(name);
   }
   chain.remove(kUncountableFeatures);
+  if (chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT) &&
+      !has_boundaries()) {
+    broken("a feature is enabled that it lacks");
+  }
   if (enabled != named) broken("the feature without the extension, or the other way round");
   VkDeviceCreateInfo copy = *info;
   copy.pNext = chain.head();
@@ -93,6 +101,7 @@ PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice d, const char* name) {
     add_instrumentation(all);
     add_commands(all);
     add_pipelines(all);
+    add_queue(all);
     return vk::HookTable(std::move(all));
   }();
   if (const vk::Hook* ours = hooks.find(name)) return ours->function;

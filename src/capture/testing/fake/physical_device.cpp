@@ -38,6 +38,10 @@ VKAPI_ATTR VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(
   all.push_back(ours);
   std::strcpy(ours.extensionName, kUncountable);
   all.push_back(ours);
+  if (has_boundaries()) {
+    std::strcpy(ours.extensionName, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME);
+    all.push_back(ours);
+  }
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -46,8 +50,15 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice d,
   constexpr VkStructureType kType =
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM;
   {
-    const vk::UnlinkedStructs without(features, {kType, kUncountableFeatures});
+    const vk::UnlinkedStructs without(
+        features, {kType, kUncountableFeatures,
+                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT});
     instance_table(d).GetPhysicalDeviceFeatures2(d, features);
+  }
+  if (auto* boundary = vk::find_in_out_chain<VkPhysicalDeviceFrameBoundaryFeaturesEXT>(
+          features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT)) {
+    if (!has_boundaries()) broken("it is asked for the feature of an extension that it lacks");
+    boundary->frameBoundary = VK_TRUE;
   }
   if (auto* uncountable = vk::find_in_out_chain<VkPhysicalDeviceSubpassShadingFeaturesHUAWEI>(
           features, kUncountableFeatures)) {
@@ -84,6 +95,8 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceQueueFamilyProperties(
 }
 
 }  // namespace
+
+bool has_boundaries() { return std::getenv("FAKE_FRAME_BOUNDARY") != nullptr; }
 
 bool compute_only() { return std::getenv("FAKE_COMPUTE_ONLY") != nullptr; }
 

@@ -271,7 +271,7 @@ function keyFields(model: Model, by: By, command: (row: number) => number, pass:
   const pipeline = of('pipeline'), call = of('call');
   if (by === 'frame') {
     fields.push(number('frame', 'frame', 'number of the frame', 'count', (r) => model.t('frames').numbers('number')[frameOf(r)]),
-      text('ended_by', 'ended by', 'what ended the frame: present, submit, or it was still open', (r) => model.text('frames', 'ended_by', frameOf(r))));
+      text('ended_by', 'ended by', 'what ended the frame: present, submit, boundary, label, fence, queue idle, or it was still open', (r) => model.text('frames', 'ended_by', frameOf(r))));
   }
   if (by === 'similar') {
     const commandPass = of('pass'), commandLabel = of('label');

@@ -75,14 +75,14 @@ export class OverviewView implements View {
       ? [counted(info.frames, 'frame'), counted(info.passes, 'pass'), counted(info.draws, 'draw'), counted(info.dispatches, 'dispatch')].join(', ')
       : counted(info.frames, 'frame');
     const shaders = `${counted(info.shaders_counted, 'shader')} counted${info.not_counted.length ? `, ${withSeparators(info.not_counted.length)} not` : ''}`;
-    const warm = warmText(info);
+    const warm = warmText(info), ends = info.frames_end_at ?? '';
     return h('div', { class: 'card' },
       h('h2', {}, this.app.against ? h('span', { class: `side-tag ${side.title}` }, side.title) : null, String(info.file).replace(/^.*\//, '')),
       h('dl', { class: 'facts' },
         ...fact('application', (info.command_line ?? []).join(' ')), ...fact('captured', captured),
         ...(limits ? fact('limits', limits) : []),
         ...devices.flatMap((text: string) => fact('device', text)),
-        ...fact('holds', holds), ...(warm ? fact('warm', h('span', { title: 'no pipeline is used for the first time in them' }, warm)) : []),
+        ...fact('holds', holds), ...(ends ? fact('frames', `end at ${ends}`) : []), ...(warm ? fact('warm', h('span', { title: 'no pipeline is used for the first time in them' }, warm)) : []),
         ...(this.app.hasCommands ? fact('shaders', shaders) : [])));
   }
 
