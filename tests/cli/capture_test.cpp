@@ -244,6 +244,19 @@ TEST_F(Capture, frames_that_the_user_divides_are_selected_by_their_numbers) {
   EXPECT_EQ(rows[0]["dispatches"], 2);
 }
 
+TEST_F(Capture, without_passes_the_overview_opens_by_label_or_pipeline) {
+  ASSERT_EQ(run("-o plain.tally", "3 0").end.shell_status(), 0);
+  EXPECT_EQ(report("", "plain.tally")["tables"][0]["by"], "pipeline");
+  const auto result = run_script(
+      folder_.path(), "exec \"$TALLY\" run -o labels.tally -- " TALLY_ROUNDS_APP " rounds");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  const auto table = report("", "labels.tally")["tables"][0];
+  EXPECT_EQ(table["by"], "label");
+  std::set<std::string> labels;
+  for (const auto& row : table["rows"]) labels.insert(row["label"]);
+  EXPECT_EQ(labels, (std::set<std::string>{"even round", "odd round"}));
+}
+
 TEST_F(Capture, what_was_done_before_an_abort_is_in_the_capture) {
   const auto result = run("", "3 abort");
   EXPECT_EQ(result.end.shell_status(), 128 + 6);
