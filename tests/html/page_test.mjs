@@ -134,6 +134,20 @@ test('what ran uncounted has no value, and there is no share', async () => {
   await check('counted', { draws: 8, frames: 1 }, async (report) => assert.ok('share' in (await report.table('draw'))[0]));
 });
 
+test('without passes the page opens by label, or by pipeline', async () => {
+  for (const [labelled, by, name] of [[true, 'Labels', 'labels'], [false, 'Pipelines', 'pipelines']]) {
+    await check(`compute-${name}`, { compute: true, labelled }, async (report, page) => {
+      await report.go({ view: 'overview' });
+      const overview = await page.locator('.view.overview').innerText();
+      assert.ok(overview.includes(`Costliest ${name}`), overview);
+      assert.ok(overview.includes("end at labels that match 'label 0'"), overview);
+      await report.go({ view: 'where' });
+      assert.equal(await page.locator('.tabs.small a[aria-selected="true"]').innerText(), by);
+      assert.ok(!(await page.locator('body').innerText()).includes('(outside of passes)'));
+    });
+  }
+});
+
 test('regions are compared per pixel, with the sums beside it', async () => {
   await check('regions', { regions: true }, async (report, page) => {
     await report.go({ view: 'picture' });

@@ -16,7 +16,8 @@ function random(seed) {
   };
 }
 
-const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false };
+const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false,
+  compute: false /* no passes */, labelled: true };
 
 function capture(c, options, side) {
   const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed);
@@ -41,21 +42,21 @@ function capture(c, options, side) {
     info: { file: hostile ? kHostile[0] : `synthetic${side}.tally`, tool_version: '0', command_line: ['app', hostile ? kHostile[1] : '--draws'], start_unix_ns: 0, duration_ns: 1e9,
       exit_status: 0, complete: true, frame_range: '', shader_pattern: '', processes: 1,
       devices: [{ name: name('device', 2), driver: name('driver', 3), api: 'Vulkan', api_version: '1.3', not_captured: '' }],
-      frames, warm_frames: [[1, frames - 1]], passes: passes * frames, draws, dispatches: 0, pipelines, shaders_counted: shaders, not_counted: hostile ? [{ shader: kHostile[0], reason: kHostile[2], commands: 3 }] : [],
+      frames, frames_end_at: options.compute ? "labels that match 'label 0'" : 'presents', warm_frames: [[1, frames - 1]], passes: options.compute ? 0 : passes * frames, draws: options.compute ? 0 : draws, dispatches: options.compute ? draws : 0, pipelines, shaders_counted: shaders, not_counted: hostile ? [{ shader: kHostile[0], reason: kHostile[2], commands: 3 }] : [],
       commands_missing: 0, processes_cut_off: 0, messages: hostile ? [{ severity: 'error', text: kHostile[1], count: 2 }] : [] },
     metrics: kMetrics, counted: [], simd: null, left_out: [], commands: 'each',
     tables: {
       frames: c.table(rows(frames, (f) => ({ number: f, device: 0, ended_by$: 'present', 'gpu_time~': 1e6 + next(1e6), 'first_use~': f ? NaN : 5e5, warm: f ? 1 : 0, draws: perFrame, dispatches: 0, uncounted: f === 1 ? 1 : 0, missing: 0 }))),
       labels: c.table(rows(3, (l) => ({ name$: name('label', l), parent: l ? l - 1 : null }))),
-      merged_passes: c.table(rows(passes, (p) => ({ name$: passName(p), label: p % 3, ...match(p) }))),
-      passes: c.table(rows(frames * passes, (p) => ({ frame: Math.floor(p / passes), number: p % passes, name$: passName(p), label: p % 3, attachments$: '[]', width: 64, height: 64,
+      merged_passes: c.table(rows(options.compute ? 0 : passes, (p) => ({ name$: passName(p), label: p % 3, ...match(p) }))),
+      passes: c.table(rows(options.compute ? 0 : frames * passes, (p) => ({ frame: Math.floor(p / passes), number: p % passes, name$: passName(p), label: p % 3, attachments$: '[]', width: 64, height: 64,
         'gpu_time~': 1e5 + next(1e5), first_use: p < passes ? 1 : 0, 'begin~': p * 2e5, 'end~': p * 2e5 + 1.5e5, queue: 0, command_buffer: 0, merged: p % passes }))),
       queues: c.table([{ name$: name('queue', 0) }]),
       pipelines: c.table(rows(pipelines, (p) => ({ name$: name('pipeline', p), hash$: `hash${p}`, bind_point$: 'graphics', ...match(p) }))),
       shaders: c.table(rows(shaders, (s) => ({ name$: name('shader', s), stage$: s % 2 ? 'fragment' : 'vertex', entry_point$: 'main', hash$: `hash${s}`, constants$: '', pipeline$: '', not_counted$: '', source: 0, invocation_block: s * blocks, ...match(s) }))),
       pipeline_shaders: c.table(rows(shaders, (s) => ({ pipeline: s >> 1, shader: s }))),
-      commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: 0,
-        pipeline: (d % sets) % pipelines, label: d % 3, values: options.uncounted.includes(d) ? null : d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
+      commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: options.compute ? null : Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: options.compute ? 1 : 0,
+        pipeline: (d % sets) % pipelines, label: options.labelled ? d % 3 : null, values: options.uncounted.includes(d) ? null : d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
         ...match(similarOf(d % passes, d % 50, (d % sets) % pipelines, d % 3)) })).filter((_, d) => side || !options.dropped.includes(d))),
       value_sets: c.table(valueSets),
       counts: c.table(counts),
