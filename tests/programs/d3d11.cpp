@@ -1,6 +1,6 @@
-// A Direct3D 11 program without a window: draws a triangle, runs a kernel, and prints what both
-// leave in memory. DXVK's native build and wine run it. Usage: d3d11 VERTEX PIXEL KERNEL     files
-// of compiled shaders (d3d11.hlsl)
+// A Direct3D 11 program without a window: draws a triangle and runs a kernel COUNT times, and
+// prints what both leave in memory. DXVK's native build and wine run it. Usage: d3d11 VERTEX PIXEL
+// KERNEL COUNT     the first three are files of compiled shaders (d3d11.hlsl)
 #include <d3d11.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ uint64_t hash(const void* data, size_t rows, size_t bytes, size_t pitch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   constexpr UINT kSize = 64;
   constexpr UINT kValues = 256;
   ID3D11Device* device = nullptr;
@@ -108,10 +108,13 @@ int main(int argc, char** argv) {
   context->IASetPrimitiveTopology(D3D11_PRIMITIVE_TOPOLOGY_TRIANGLELIST);
   context->VSSetShader(vertex, nullptr, 0);
   context->PSSetShader(pixel, nullptr, 0);
-  context->Draw(3, 0);
   context->CSSetShader(kernel, nullptr, 0);
   context->CSSetUnorderedAccessViews(0, 1, &values_view, nullptr);
-  context->Dispatch(kValues / 64, 1, 1);
+  for (int i = std::atoi(argv[4]); i > 0; --i) {
+    context->Draw(3, 0);
+    context->Dispatch(kValues / 64, 1, 1);
+    context->Flush();
+  }
 
   context->CopyResource(read_target, target);
   context->CopyResource(read_values, values);

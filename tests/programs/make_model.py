@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes a small model of random 16-bit weights, the same in each run, for ggml's programs.
-Usage: make_model.py llama | whisper FILE
-llama: a GGUF of 2 layers of 256. whisper: a model file of 1 layer of 64 in the encoder and in the decoder."""
+"""Writes what programs read, the same in each run: a small model of random 16-bit weights for ggml's, a picture for ncnn's.
+Usage: make_model.py llama | whisper | picture FILE
+llama: a GGUF of 2 layers of 256. whisper: a model file of 1 layer of 64 in the encoder and in the decoder.
+picture: a PNG file of 64x64."""
 import random
 import statistics
 import struct
 import sys
+import zlib
 
 F32, F16 = 0, 1
 random.seed(7)
@@ -92,7 +94,7 @@ def whisper():
     out = [struct.pack("<I11i", 0x67676D6C, words, audio, size, 2, 1, texts, size, 2, 1, mels, 1)]
     out.append(struct.pack("<2i", mels, bins) + constants(mels * bins, 1 / bins))
     out.append(struct.pack("<i", 50257))
-    vocabulary = [b" -", b" '"] + [b" %d" % i for i in range(50255)]  # the program looks up the first two
+    vocabulary = [b" ", b" -", b" '"] + [b" %d" % i for i in range(50254)]  # the program looks up the first three
     out += [struct.pack("<I", len(word)) + word for word in vocabulary]
 
     def tensor(name, sizes, kind, data):
@@ -141,7 +143,19 @@ def whisper():
     return b"".join(out)
 
 
-if len(sys.argv) != 3 or sys.argv[1] not in ("llama", "whisper"):
+def picture():
+    size = 64
+    rows = [bytes(channel % 256 for x in range(size) for channel in (7 * x + 3 * y, x * y, 4 * (x ^ y))) for y in range(size)]
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0)) + chunk(
+        b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) + chunk(b"IEND", b"")
+
+
+models = {"llama": llama, "whisper": whisper, "picture": picture}
+if len(sys.argv) != 3 or sys.argv[1] not in models:
     sys.exit(__doc__)
 with open(sys.argv[2], "wb") as file:
-    file.write({"llama": llama, "whisper": whisper}[sys.argv[1]]())
+    file.write(models[sys.argv[1]]())

@@ -1,4 +1,4 @@
-// three.js on Dawn: draws a scene into a target and prints a checksum of the picture.
+// three.js on Dawn: draws as many frames as the last argument says into a target, reads each, and prints a checksum of the last.
 import {create, globals} from "webgpu";
 
 Object.assign(globalThis, globals);
@@ -24,8 +24,11 @@ scene.add(light, new THREE.AmbientLight(0x404040));
 scene.add(new THREE.Mesh(new THREE.TorusKnotGeometry(0.6, 0.2, 64, 12), new THREE.MeshStandardMaterial({color: 0xffaa33, roughness: 0.4})));
 const target = new THREE.RenderTarget(size, size);
 renderer.setRenderTarget(target);
-await renderer.renderAsync(scene, camera);
-const pixels = await renderer.readRenderTargetPixelsAsync(target, 0, 0, size, size);
+let pixels;
+for (let frame = parseInt(process.argv.at(-1)); frame > 0; frame--) {
+  await renderer.renderAsync(scene, camera);
+  pixels = await renderer.readRenderTargetPixelsAsync(target, 0, 0, size, size);
+}
 let hash = 2166136261;
 for (const value of pixels) hash = Math.imul(hash ^ value, 16777619) >>> 0;
 console.log(hash.toString(16), new Set(pixels).size > 16 ? "many colours" : "few colours");
