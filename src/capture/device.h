@@ -115,7 +115,8 @@ class Device {
   const RegionCapture& regions() const { return context_.regions(); }
   Images* images() { return context_.images(); }
   Frames& frames() { return context_.frames(); }
-  bool measures() const { return context_.measures(); }
+  // Whether what is submitted now is measured.
+  bool measures() const { return !stopped() && context_.measures(); }
   // Whether the application may call the command: not where its extension is hidden.
   bool offers(std::string_view command) const {
     return !catalogue::is_hidden_command(command) || catalogue::has_command(uncounted_, command);

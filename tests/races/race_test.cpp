@@ -190,6 +190,38 @@ TEST_F(Races, a_device_is_destroyed_while_the_process_exits) {
   EXPECT_EQ(captured_commands(), children * kThreads);
 }
 
+// exit() in one thread while another submits. A child process of the test below. Its own exit
+// handler runs last, after the driver's: what is compiled meanwhile crashes. The submitting thread
+// submits what it has submitted before, so it compiles nothing itself.
+TEST(RacesAtExit, DISABLED_submitting_child) {
+  static constexpr auto kLastMoments = std::chrono::milliseconds(20);
+  std::atexit([] { std::this_thread::sleep_for(kLastMoments); });
+  std::latch ready(2);
+  std::thread([&ready] {
+    constexpr size_t kPipelines = 16;
+    Context context(both_layers());
+    std::vector<std::unique_ptr<Work>> works;
+    for (size_t i = 0; i < kPipelines; ++i) {
+      works.push_back(std::make_unique<Work>(context));
+      works.back()->run();
+    }
+    ready.count_down();
+    for (size_t i = 0;; ++i) works[i % kPipelines]->run();
+  }).detach();
+  ready.arrive_and_wait();
+  std::exit(0);
+}
+
+TEST_F(Races, a_second_thread_exits_during_a_submission) {
+  const auto end = std::chrono::steady_clock::now() + test_time();
+  uint64_t children = 0;
+  for (; std::chrono::steady_clock::now() < end; ++children) {
+    ASSERT_EQ(run_this_program("RacesAtExit.DISABLED_submitting_child"), 0)
+        << "after " << children << " others";
+  }
+  EXPECT_GE(captured_commands(), children);
+}
+
 // --- pipeline libraries
 
 // What the threads share: a device with pipeline libraries, and its queue.

@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/log.h"
 #include "capture/device_setup.h"
@@ -37,19 +38,31 @@ vk::HandleMap<void*, BystanderDevice>& bystanders() {
 // The process that created the last device. A child of fork() has none of its threads.
 std::atomic<pid_t> device_owner = 0;
 
+// Calls of vkDestroyDevice that have not returned.
+std::atomic<int> destructions = 0;
+
 // Handles exit() with live devices: sends what is complete, and ends our threads before the
-// libraries are unloaded.
+// libraries are unloaded. Devices that other threads are destroying waited for that; the driver
+// gets time for them before its own handlers run.
 void at_exit() {
-  if (device_owner == ::getpid()) vk::guarded_void([] { Device::stop_all(kExitPatience); });
+  if (device_owner != ::getpid()) return;
+  vk::guarded_void([] { Device::stop_all(kExitPatience); });
+  constexpr auto kStep = std::chrono::milliseconds(1);
+  static const auto end = std::chrono::steady_clock::now() + kExitPatience;
+  while (destructions != 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kStep);
+  }
 }
 
+// Again for each device: exit() calls first what was registered last, and the driver may have
+// registered more since the device before.
 void watch_exit() {
+  constexpr int kMostTimes = 1'000;
+  static std::atomic<int> times = 0;
   device_owner = ::getpid();
-  static std::once_flag once;
-  std::call_once(once, [] {
-    std::atexit(at_exit);
-    std::at_quick_exit(at_exit);
-  });
+  if (times.fetch_add(1) >= kMostTimes) return;
+  std::atexit(at_exit);
+  std::at_quick_exit(at_exit);
 }
 
 void announce_not_captured(StreamConnection& connection, const stream::Device& description) {
@@ -168,6 +181,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
 VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCallbacks* allocator) {
   vk::guarded_void([&] {
     if (handle == VK_NULL_HANDLE) return;
+    ++destructions;
     remove_debug_utils(handle);
     PFN_vkDestroyDevice destroy = nullptr;
     if (const std::shared_ptr<Device> device = Device::take(handle)) {
@@ -177,6 +191,7 @@ VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCall
     }
     if (destroy) destroy(handle, allocator);
   });
+  if (handle != VK_NULL_HANDLE) --destructions;
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, const char* name) {

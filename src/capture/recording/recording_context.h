@@ -49,14 +49,17 @@ class RecordingContext {
   Images* images() { return images_ ? &*images_ : nullptr; }
   Frames& frames() { return frames_; }
 
-  // Whether commands recorded and submitted now are measured, for the receiver or for the live
-  // counters.
+  // Whether commands recorded now are measured, for the receiver or for the live counters. Does not
+  // change once the capture has stopped: other threads may still record while exit() destroys what
+  // the driver compiles with, and pipelines in another variant might have to be compiled.
   bool measures() const {
-    return !stopped() && (connection_->receiving() || LiveTotals::instance().requested());
+    if (stopped()) return stays_measured_.load(std::memory_order_relaxed);
+    return connection_->receiving() || LiveTotals::instance().requested();
   }
   // Whether they may be measured later.
   bool may_measure() const {
-    return !stopped() && (connection_->receiving() || connection_->settings().live_counters);
+    if (stopped()) return stays_measured_.load(std::memory_order_relaxed);
+    return connection_->receiving() || connection_->settings().live_counters;
   }
   // Whether render passes may be suspended.
   bool may_suspend() const { return dynamic_rendering_; }
@@ -74,8 +77,11 @@ class RecordingContext {
   }
 
   // Stops the capture. Returns whether it was already stopped.
-  bool stop() { return stopped_.exchange(true); }
-  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  bool stop() {
+    stays_measured_.store(measures(), std::memory_order_relaxed);
+    return stopped_.exchange(true);
+  }
+  bool stopped() const { return stopped_.load(std::memory_order_acquire); }
 
  private:
   const std::shared_ptr<StreamConnection> connection_;
@@ -93,6 +99,7 @@ class RecordingContext {
   Frames frames_;
   std::atomic<int64_t> next_recording_ = 1;
   std::atomic<bool> stopped_ = false;
+  std::atomic<bool> stays_measured_ = false;  // set before stopped_
   const PFN_vkSetDeviceLoaderData set_loader_data_;
   CommandFunctions commands_;
   std::atomic<bool> copies_;
