@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "store/clock.h"
+#include "vk/command_buffer_index.h"
 
 namespace tally::capture {
 namespace {
@@ -22,28 +23,18 @@ std::shared_mutex& outside_users() {
   return *mutex;
 }
 
-// Incremented whenever command buffers are freed. The caches of all threads are then out of date.
-std::atomic<uint64_t> command_buffers_freed = 1;
-
-struct CommandBufferCache {
-  VkCommandBuffer handle = VK_NULL_HANDLE;
-  uint64_t freed = 0;
-  CommandBuffer* state = nullptr;
-};
-thread_local CommandBufferCache cache __attribute__((tls_model("initial-exec")));
+// Of all devices. Every command buffer is also in its device's table.
+constinit vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
 
 constexpr auto kReportTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
 CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
-  const uint64_t freed = command_buffers_freed.load(std::memory_order_acquire);
-  if (cache.handle == handle && cache.freed == freed) return cache.state;
+  if (CommandBuffer* const near = indexed_command_buffers.find_near(handle)) return near;
+  if (CommandBuffer* const far = indexed_command_buffers.find_far(handle)) return far;
   const std::shared_ptr<Device> device = Device::find(handle);
-  if (!device) return nullptr;
-  CommandBuffer* const state = device->find_command_buffer(handle);
-  if (state) cache = {handle, freed, state};
-  return state;
+  return device ? device->find_command_buffer(handle) : nullptr;
 }
 
 // Whether a frame ends with what a command buffer has ended. What the command buffer has begun is
@@ -81,9 +72,11 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
 
 Device::~Device() {
   stop(std::chrono::milliseconds::max());
-  command_buffers_freed.fetch_add(1, std::memory_order_release);
   for (const auto& queue : queues_.values()) queues_.take(queue->handle);
-  for (const auto& buffer : command_buffers_.values()) buffer->reset();
+  for (const auto& buffer : command_buffers_.values()) {
+    indexed_command_buffers.erase(buffer->handle());
+    buffer->reset();
+  }
   context_.destroy_all();
 }
 
@@ -114,11 +107,18 @@ void Device::add_command_buffers(const VkCommandBufferAllocateInfo& info,
   const std::shared_ptr<CommandPool> pool = pools_.find(info.commandPool);
   if (!pool) return;
   for (uint32_t i = 0; i < info.commandBufferCount; ++i) {
-    command_buffers_.insert(buffers[i], std::make_shared<CommandBuffer>(
-                                            context_, buffers[i],
-                                            info.level == VK_COMMAND_BUFFER_LEVEL_PRIMARY, *pool));
+    auto added = std::make_shared<CommandBuffer>(
+        context_, buffers[i], info.level == VK_COMMAND_BUFFER_LEVEL_PRIMARY, *pool);
+    CommandBuffer* const state = added.get();
+    command_buffers_.insert(buffers[i], std::move(added));
+    indexed_command_buffers.insert(buffers[i], state);
     pool->buffers.push_back(buffers[i]);
   }
+}
+
+std::shared_ptr<CommandBuffer> Device::take_command_buffer(VkCommandBuffer handle) {
+  indexed_command_buffers.erase(handle);
+  return command_buffers_.take(handle);
 }
 
 Device::CommandBuffers Device::take_command_buffers(VkCommandPool handle, uint32_t count,
@@ -127,10 +127,9 @@ Device::CommandBuffers Device::take_command_buffers(VkCommandPool handle, uint32
   CommandBuffers taken;
   for (uint32_t i = 0; i < count; ++i) {
     if (buffers[i] == VK_NULL_HANDLE) continue;
-    taken.push_back(command_buffers_.take(buffers[i]));
+    taken.push_back(take_command_buffer(buffers[i]));
     if (pool) std::erase(pool->buffers, buffers[i]);
   }
-  command_buffers_freed.fetch_add(1, std::memory_order_release);
   return taken;
 }
 
@@ -138,8 +137,7 @@ Device::CommandBuffers Device::take_pool(VkCommandPool handle) {
   CommandBuffers taken;
   const std::shared_ptr<CommandPool> pool = pools_.take(handle);
   if (!pool) return taken;
-  for (const VkCommandBuffer buffer : pool->buffers) taken.push_back(command_buffers_.take(buffer));
-  command_buffers_freed.fetch_add(1, std::memory_order_release);
+  for (const VkCommandBuffer buffer : pool->buffers) taken.push_back(take_command_buffer(buffer));
   return taken;
 }
 

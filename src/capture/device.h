@@ -180,6 +180,7 @@ class Device {
                     SubmittedParts& submitted, bool captured);
   void begin_submissions(Queue& queue, SubmittedParts& submitted);
   void report_end(Queue& queue, const FrameEnd& end);
+  std::shared_ptr<CommandBuffer> take_command_buffer(VkCommandBuffer handle);
   void await_earlier(const Submission& submission);
   void await_uncaptured(Queue& queue, const Submission& submission);
 
@@ -196,8 +197,7 @@ class Device {
   vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers_;
 };
 
-// Returns the state of the command buffer. Uses a thread-local cache. Returns null if the device is
-// not captured.
+// Returns the state of the command buffer. Returns null if the device is not captured.
 CommandBuffer* find_command_buffer(VkCommandBuffer handle);
 
 }  // namespace tally::capture

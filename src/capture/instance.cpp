@@ -19,7 +19,7 @@ vk::HandleMap<void*, std::shared_ptr<Instance>>& instances() {
   return *map;
 }
 
-thread_local ReasonCollector* listening = nullptr;
+constinit thread_local ReasonCollector* listening = nullptr;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                           VkDebugUtilsMessageTypeFlagsEXT,

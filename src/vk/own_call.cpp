@@ -5,7 +5,7 @@
 namespace tally::vk {
 namespace {
 
-thread_local OwnFailure last __attribute__((tls_model("initial-exec")));
+constinit thread_local OwnFailure last;
 
 }  // namespace
 

@@ -3,14 +3,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>
 
 #include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/command_buffer_index.h"
 #include "vk/core_versions.h"
 #include "vk/dispatch.h"
 #include "vk/handle_map.h"
@@ -54,6 +58,68 @@ TEST(Hiding, knows_the_number_of_features_of_each_struct) {
           << extension.name;
     }
   }
+}
+
+// Handles as allocators give them: at equal distances, and many more than have a place of their
+// own.
+TEST(CommandBufferIndex, finds_what_was_inserted_and_nothing_else) {
+  struct State {
+    int number = 0;
+  };
+  static constinit CommandBufferIndex<State> index;
+  const auto find = [](VkCommandBuffer handle) {
+    State* const near = index.find_near(handle);
+    return near ? near : index.find_far(handle);
+  };
+  constexpr size_t kCount = 20'000;
+  std::vector<State> states(kCount);
+  const auto handle_of = [](size_t i, size_t distance) {
+    return reinterpret_cast<VkCommandBuffer>((i + 1) * distance);
+  };
+  for (const size_t distance : {16, 4096, 1'000'016}) {
+    for (size_t i = 0; i < kCount; ++i) index.insert(handle_of(i, distance), &states[i]);
+    size_t near = 0;
+    for (size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(find(handle_of(i, distance)), &states[i]);
+      near += index.find_near(handle_of(i, distance)) ? 1 : 0;
+    }
+    EXPECT_GT(near, 500u);
+    index.insert(handle_of(7, distance), &states[0]);  // the driver has reused the handle
+    EXPECT_EQ(find(handle_of(7, distance)), &states[0]);
+    for (size_t i = 0; i < kCount; i += 2) index.erase(handle_of(i, distance));
+    for (size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(find(handle_of(i, distance)) != nullptr, i % 2 == 1) << i;
+    }
+    for (size_t i = 1; i < kCount; i += 2) index.erase(handle_of(i, distance));
+    for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(find(handle_of(i, distance)), nullptr);
+  }
+}
+
+// Each thread looks up its own while others come and go.
+TEST(CommandBufferIndex, finds_while_others_are_inserted_and_erased) {
+  static constinit CommandBufferIndex<int> index;
+  constexpr size_t kThreads = 4, kRounds = 2'000, kLive = 40;
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> wrong = 0;
+  for (size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&wrong, thread] {
+      std::vector<int> states(kLive);
+      for (size_t round = 0; round < kRounds; ++round) {
+        const auto handle_of = [&](size_t i) {
+          return reinterpret_cast<VkCommandBuffer>(
+              (((round % 7) * kLive + i) * kThreads + thread + 1) * 512);
+        };
+        for (size_t i = 0; i < kLive; ++i) index.insert(handle_of(i), &states[i]);
+        for (size_t i = 0; i < kLive; ++i) {
+          const int* const near = index.find_near(handle_of(i));
+          if ((near ? near : index.find_far(handle_of(i))) != &states[i]) ++wrong;
+        }
+        for (size_t i = 0; i < kLive; ++i) index.erase(handle_of(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 TEST(ChainCopy, edits_do_not_change_the_original) {

@@ -49,6 +49,7 @@ class CommandBuffer {
   CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
                 const CommandPool& pool);
 
+  VkCommandBuffer handle() const { return handle_; }
   RecordingContext& context() const { return context_; }
   const DeviceTable& table() const { return table_; }
   const std::shared_ptr<Object>& object() const { return object_; }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "counters/layer/command_buffer_cache.h"
 #include "counters/layer/device.h"
+#include "counters/layer/find_command_buffer.h"
 #include "counters/recording/command_buffer.h"
 #include "vk/chain.h"
 #include "vk/hooks.h"

@@ -181,19 +181,19 @@ struct Action;
 template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arguments>
 struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
-    CommandBuffer* const cached = find_cached_command_buffer(commands);
-    if (cached && cached->idle()) [[likely]] {
-      (cached->next().*kNext)(commands, arguments...);
+    CommandBuffer* const near = g_command_buffers.find_near(commands);
+    if (near && near->idle()) [[likely]] {
+      (near->next().*kNext)(commands, arguments...);
       return;
     }
-    act(commands, cached, arguments...);
+    act(commands, near, arguments...);
   }
 
  private:
   // A function of its own, so that idle commands save no registers for it.
-  [[gnu::noinline]] static void act(VkCommandBuffer commands, CommandBuffer* cached,
+  [[gnu::noinline]] static void act(VkCommandBuffer commands, CommandBuffer* near,
                                     Arguments... arguments) {
-    CommandBuffer* const state = cached ? cached : find_uncached_command_buffer(commands);
+    CommandBuffer* const state = near ? near : find_far_command_buffer(commands);
     if (!state || state->idle()) {
       (next_for(commands, state).*kNext)(commands, arguments...);
       return;

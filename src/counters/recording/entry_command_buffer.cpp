@@ -33,10 +33,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_pool(VkDevice device,
 void remove_buffers(DeviceState& state, std::span<const VkCommandBuffer> buffers) {
   for (const VkCommandBuffer buffer : buffers) {
     if (buffer == VK_NULL_HANDLE) continue;
+    g_command_buffers.erase(buffer);
     // Its records stay with the instrumentation objects.
     if (const auto known = state.command_buffers.take(buffer)) known->reset();
   }
-  invalidate_cached_command_buffers();
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_pool(VkDevice device, VkCommandPool pool,
@@ -69,9 +69,10 @@ VkResult allocate(VkDevice handle, const VkCommandBufferAllocateInfo* info,
   if (!pool) return result;
   for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
     pool->buffers.push_back(buffers[i]);
-    state->command_buffers.insert(
-        buffers[i], std::make_shared<CommandBuffer>(
-                        buffers[i], *state, CommandBuffer::Kind{info->level, pool->is_protected}));
+    auto added = std::make_shared<CommandBuffer>(
+        buffers[i], *state, CommandBuffer::Kind{info->level, pool->is_protected});
+    g_command_buffers.insert(buffers[i], added.get());
+    state->command_buffers.insert(buffers[i], std::move(added));
   }
   return result;
 }
