@@ -82,6 +82,39 @@ class CaptureFile : public ::testing::Test {
   std::string path_ = directory_.file("capture.tally");
 };
 
+TEST(RemoveUnused, keeps_what_is_held_or_referred_to) {
+  const TestDirectory directory;
+  const std::string path = directory.file("capture.tally");
+  Writer writer = require(Writer::create(path, test_capture_row()));
+  const TestCapture ids = write_test_rows(writer);
+  const auto object = [&] { return writer.add(ObjectRow{.device = ids.device, .type = "x"}); };
+  const auto label = [&](std::optional<RowId> parent, const std::string& name) {
+    return writer.add(LabelRow{.parent = parent, .name = name});
+  };
+  const auto count = [&](const char* table) {
+    writer.commit();
+    const Result<Reader> reader = Reader::open(path);
+    Result<Statement> rows = reader->query(std::string("SELECT count(*) FROM ") + table);
+    return rows->step() ? rows->integer(0) : -1;
+  };
+  const int64_t objects = count("object"), labels = count("label");
+  const RowId held_object = object();
+  object();
+  const RowId outer = label(std::nullopt, "outer"), held_label = label(outer, "held");
+  label(label(outer, "unused"), "unused too");
+  label(ids.inner_label, "unused");
+  writer.remove_unused({.objects = {held_object}, .labels = {held_label}});
+  EXPECT_EQ(count("object"), objects + 1);
+  EXPECT_EQ(count("label"), labels + 2);
+  EXPECT_EQ(label(outer, "held"), held_label);
+  label(ids.inner_label, "unused");
+  EXPECT_EQ(count("label"), labels + 3);
+  writer.remove_unused({});
+  EXPECT_EQ(count("object"), objects);
+  EXPECT_EQ(count("label"), labels);
+  ASSERT_TRUE(writer.finish(9, 0).ok());
+}
+
 TEST_F(CaptureFile, definitions_are_read_as_they_were_written) {
   const TestCapture ids = write_test_capture(path_);
   const Result<Reader> reader = Reader::open(path_);

@@ -182,8 +182,11 @@ class Collector::Loop {
     thread_.join();
   }
   Writer& writer() { return writer_; }
+  // After the end of all connections.
   void remove_frames() {
-    if (last_frames_ != 0) writer_.keep_last_frames(last_frames_);
+    if (last_frames_ == 0) return;
+    writer_.keep_last_frames(last_frames_);
+    writer_.remove_unused({});
   }
 
  private:
@@ -212,6 +215,7 @@ class Collector::Loop {
   void report_refused();
   void drop(Connection& connection);
   void commit_when_due(bool idle);
+  void remove_unused();
   void give_orders();
   void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before);
 
@@ -494,9 +498,16 @@ void Collector::Loop::commit_when_due(bool idle) {
   if (last_frames_ != 0 && frames_ >= frames_at_removal_ + last_frames_) {
     frames_at_removal_ = frames_;
     writer_.keep_last_frames(last_frames_);
+    if (writer_.has_many_new()) remove_unused();
   }
   writer_.commit();
   committed_ = now;
+}
+
+void Collector::Loop::remove_unused() {
+  Writer::HeldRows held;
+  for (const Connection& connection : connections_) connection.ingest.add_held(held);
+  writer_.remove_unused(std::move(held));
 }
 
 Collector::Collector(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}

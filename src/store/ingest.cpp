@@ -76,6 +76,19 @@ Status Ingest::define(Ids& ids, Id id, RowId row) {
   return {};
 }
 
+Status Ingest::forget(Ids& ids, const std::vector<Id>& gone, const char* what) {
+  for (const Id id : gone) {
+    if (ids.erase(id) == 0) return unknown(what, id);
+    --definitions_;
+  }
+  return {};
+}
+
+void Ingest::add_held(Writer::HeldRows& held) const {
+  for (const auto& [id, row] : objects_) held.objects.insert(row);
+  for (const auto& [id, row] : labels_) held.labels.insert(row);
+}
+
 Status Ingest::resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const {
   row.reset();
   if (id == 0) return {};
@@ -174,6 +187,11 @@ Status Ingest::on(stream::Label& label) {
   LabelRow row = row_of(label);
   if (Status found = resolve(labels_, label.parent, "label", row.parent); !found) return found;
   return define(labels_, label.id, writer_.add(row));
+}
+
+Status Ingest::on(stream::Gone& gone) {
+  Status forgotten = forget(objects_, gone.objects, "object");
+  return forgotten.ok() ? forget(labels_, gone.labels, "label") : forgotten;
 }
 
 Status Ingest::on(stream::FrameCounter& counter) {

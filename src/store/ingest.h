@@ -37,6 +37,8 @@ class Ingest {
   // Whether any message came when the capture was full.
   bool dropped() const { return dropped_; }
   RowId process() const { return process_; }
+  // Adds the rows that later messages may refer to.
+  void add_held(Writer::HeldRows& held) const;
 
  private:
   using Id = stream::Id;
@@ -101,8 +103,10 @@ class Ingest {
   Status on(stream::RegionValues& values);
   Status on(stream::PassPicture& picture);
   Status on(stream::PictureRows& rows);
+  Status on(stream::Gone& gone);
 
   Status define(Ids& ids, Id id, RowId row);
+  Status forget(Ids& ids, const std::vector<Id>& gone, const char* what);
   Status resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const;
   Status resolve_labels(Column& labels) const;
   Status find_pass(const stream::CommandBatch& batch, std::optional<RowId>& pass) const;
@@ -119,7 +123,7 @@ class Ingest {
   int64_t pid_ = 0;
   bool ended_ = false;
   int64_t end_ns_ = 0;
-  uint64_t definitions_ = 0;
+  uint64_t definitions_ = 0;  // but those that are gone
   uint64_t commands_ = 0;
   uint64_t missing_ = 0;  // reported by the sender, by frame
   std::unordered_map<Id, Device> devices_;

@@ -40,6 +40,8 @@ Status Ingest::drop(stream::AnyMessage& message) {
     if (find(frames_, {ended->device, ended->number})) return on(*ended);
   } else if (auto* missing = std::get_if<stream::Missing>(&message)) {
     if (find(frames_, {missing->device, missing->frame})) return on(*missing);
+  } else if (std::holds_alternative<stream::Gone>(message)) {
+    return {};  // the capture is full: it removes nothing
   } else if (auto* submission = std::get_if<stream::Submission>(&message)) {
     const Queue* queue = find(queues_, submission->queue);
     const KnownFrame* known = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;

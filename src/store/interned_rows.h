@@ -1,4 +1,5 @@
-// The ids of the rows that a capture holds once, by what identifies them.
+// The ids of the rows that a capture holds once, by what identifies them. (Labels are looked up in
+// the capture: a long run has many, and they may be removed.)
 #pragma once
 
 #include <map>
@@ -12,7 +13,6 @@ namespace tally::store {
 
 inline auto identity(const MetricRow& row) { return std::pair(row.name, row.description); }
 inline auto identity(const ModuleRow& row) { return row.hash; }
-inline auto identity(const LabelRow& row) { return std::pair(row.parent.value_or(0), row.name); }
 inline auto identity(const FunctionRow& row) { return row.name; }
 inline auto identity(const RegionCounterRow& row) { return row.name; }
 
@@ -39,8 +39,7 @@ class InternedRows {
   struct Ids {
     std::map<decltype(identity(std::declval<const Row&>())), RowId> by_identity;
   };
-  std::tuple<Ids<MetricRow>, Ids<ModuleRow>, Ids<LabelRow>, Ids<FunctionRow>, Ids<RegionCounterRow>>
-      ids_;
+  std::tuple<Ids<MetricRow>, Ids<ModuleRow>, Ids<FunctionRow>, Ids<RegionCounterRow>> ids_;
 };
 
 }  // namespace tally::store

@@ -41,7 +41,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 8;
+inline constexpr uint32_t kStreamVersion = 9;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -299,6 +299,13 @@ struct Bound {
   TALLY_STREAM_FIELDS(pipeline)
 };
 
+// The sender never refers to these again; their ids are free.
+struct Gone {
+  std::vector<Id> objects;
+  std::vector<Id> labels;
+  TALLY_STREAM_FIELDS(objects, labels)
+};
+
 #undef TALLY_STREAM_FIELDS
 
 // The type byte is the index.
@@ -306,6 +313,6 @@ using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
-                 RegionValues, PassPicture, PictureRows, Bound>;
+                 RegionValues, PassPicture, PictureRows, Bound, Gone>;
 
 }  // namespace tally::store::stream

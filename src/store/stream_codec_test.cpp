@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 8. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_8_has_these_bytes) {
+// These bytes are version 9. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_9_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -80,23 +80,25 @@ TEST(StreamCodec, version_8_has_these_bytes) {
   append_message(bytes, RegionValues{5, {1, 0x10002}});
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
-  EXPECT_EQ(kStreamVersion, 8u);
+  append_message(bytes, Gone{{6, 300}, {7}});
+  EXPECT_EQ(kStreamVersion, 9u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 8,    0,    0,   0,   //
-           8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
-           6,   0,   0,   0,   19,  14,  2,    1,   'x',  2,              //
-           7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //
-           22,  0,   0,   0,   15,  15,  3,    0,   0,    0,    1,   2,    2, 2,  0xd6, 4,
-           0,   3,   1,   8,   1,   2,   1,    2,   0,    0,  //
-           15,  0,   0,   0,   16,  1,   0,    32,  1,    2,    18,  1,    1, 0,  32,   1,
-           2,   1,   14,                                                                     //
-           7,   0,   0,   0,   22,  1,   4,    1,   3,    0xac, 2,                           //
-           12,  0,   0,   0,   23,  2,   2,    0,   1,    7,    16,  0xac, 2, 50, 64,   32,  //
-           11,  0,   0,   0,   24,  5,   2,    1,   0,    0,    0,   2,    0, 1,  0,         //
-           7,   0,   0,   0,   25,  2,   2,    0,   1,    2,    3,                           //
-           6,   0,   0,   0,   26,  1,   0xff, 2,   1,    0xff}));
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P',  9,    0,    0,   0,   //
+           8,   0,   0,   0,   3,   2,   1,    0,    0xac, 0x02, 7,   64,  //
+           6,   0,   0,   0,   19,  14,  2,    1,    'x',  2,              //
+           7,   0,   0,   0,   9,   1,   0,    3,    'S',  'k',  'y',      //
+           22,  0,   0,   0,   15,  15,  3,    0,    0,    0,    1,   2,    2, 2,  0xd6, 4,
+           0,   3,   1,   8,   1,   2,   1,    2,    0,    0,  //
+           15,  0,   0,   0,   16,  1,   0,    32,   1,    2,    18,  1,    1, 0,  32,   1,
+           2,   1,   14,                                                                      //
+           7,   0,   0,   0,   22,  1,   4,    1,    3,    0xac, 2,                           //
+           12,  0,   0,   0,   23,  2,   2,    0,    1,    7,    16,  0xac, 2, 50, 64,   32,  //
+           11,  0,   0,   0,   24,  5,   2,    1,    0,    0,    0,   2,    0, 1,  0,         //
+           7,   0,   0,   0,   25,  2,   2,    0,    1,    2,    3,                           //
+           6,   0,   0,   0,   26,  1,   0xff, 2,    1,    0xff,                              //
+           7,   0,   0,   0,   28,  2,   6,    0xac, 2,    1,    7}));
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {
@@ -194,8 +196,8 @@ TEST(StreamDecoder, foreign_peers_and_other_versions_are_refused) {
               HasSubstr("does not send"));
   Bytes bytes;
   append_handshake(bytes);
-  bytes[8] = std::byte{9};
-  EXPECT_THAT(why_refused(bytes), HasSubstr("version 9"));
+  bytes[8] = std::byte{10};
+  EXPECT_THAT(why_refused(bytes), HasSubstr("version 10"));
 }
 
 TEST(StreamDecoder, oversized_messages_are_refused_before_they_arrive) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "store/interned_rows.h"
@@ -30,6 +31,8 @@ struct Writer::State {
   bool in_transaction = false;
   std::map<std::string, Statement, std::less<>> statements;
   InternedRows interned;
+  size_t added = 0;  // objects and labels since the last remove_unused()
+  size_t left = 0;   // after it
 
   State(Database opened, std::string file) : database(std::move(opened)), path(std::move(file)) {}
 
@@ -107,6 +110,52 @@ struct Writer::State {
     return status.ok() ? database.last_row_id() : 0;
   }
 
+  // Calls `visit(statement)` for each row.
+  template <typename Visit>
+  void query(std::string_view sql, Visit visit) {
+    if (!status.ok()) return;
+    Statement* const prepared = statement(sql);
+    if (!prepared) return;
+    while (prepared->step()) visit(std::as_const(*prepared));
+    note(prepared->status());
+  }
+
+  // A long run has too many labels to keep them all in memory.
+  RowId find_or_insert(const LabelRow& row) {
+    std::optional<RowId> found;
+    if (status.ok()) {
+      Statement* const prepared =
+          statement("SELECT id FROM label WHERE ifnull(parent, 0) = ? AND name = ?");
+      if (!prepared) return 0;
+      prepared->bind(row.parent.value_or(0)).bind(row.name);
+      while (prepared->step()) found = prepared->integer(0);
+      note(prepared->status());
+    }
+    if (found) return *found;
+    ++added;
+    return insert(row);
+  }
+
+  // The rows of a table that columns of other tables refer to.
+  std::unordered_set<RowId> referenced(std::string_view table) {
+    std::unordered_set<RowId> rows;
+    const auto add = [&](const Statement& row) { rows.insert(row.integer(0)); };
+    for (const TableText& other : schema_tables()) {
+      if (other.name == table) continue;
+      for (const ColumnText& column : other.columns) {
+        if (!column.target || column.target != table) continue;
+        query(fmt::format("SELECT DISTINCT {0} FROM {1} WHERE {0} IS NOT NULL", column.name,
+                          other.name),
+              add);
+      }
+    }
+    return rows;
+  }
+
+  void remove(std::string_view table, std::span<const RowId> rows) {
+    for (const RowId row : rows) run(fmt::format("DELETE FROM {} WHERE id = ?", table), row);
+  }
+
   RowId insert_pipeline(const PipelineRow& row) {
     const RowId id = insert(row);
     int64_t position = 0;
@@ -156,7 +205,10 @@ std::conditional_t<kHasId<Row>, RowId, void> Writer::add(const Row& row) {
     return state_->interned.find_or(row, [&] { return state_->insert(row); });
   } else if constexpr (std::is_same_v<Row, PipelineRow>) {
     return state_->insert_pipeline(row);
+  } else if constexpr (std::is_same_v<Row, LabelRow>) {
+    return state_->find_or_insert(row);
   } else if constexpr (kHasId<Row>) {
+    if constexpr (std::is_same_v<Row, ObjectRow>) ++state_->added;
     return state_->insert(row);
   } else {
     state_->insert(row);
@@ -271,6 +323,42 @@ void Writer::keep_last_frames(uint64_t count) {
     state_->run(
         fmt::format("DELETE FROM {} WHERE {} NOT IN (SELECT id FROM {})", table, key, owner));
   }
+}
+
+bool Writer::has_many_new() const {
+  constexpr size_t kFew = 256;
+  return state_->added > std::max(kFew, state_->left);
+}
+
+void Writer::remove_unused(HeldRows held) {
+  held.objects.merge(state_->referenced("object"));
+  std::vector<RowId> unused;
+  size_t left = 0;
+  const auto choose = [&](const std::unordered_set<RowId>& used, RowId row) {
+    if (used.contains(row)) {
+      ++left;
+    } else {
+      unused.push_back(row);
+    }
+  };
+  state_->query("SELECT id FROM object",
+                [&](const Statement& row) { choose(held.objects, row.integer(0)); });
+  state_->remove("object", unused);
+
+  held.labels.merge(state_->referenced("label"));
+  state_->query(
+      "SELECT DISTINCT each.value FROM command_batch, json_each(command_batch.labels) AS each "
+      "WHERE each.value IS NOT NULL",
+      [&](const Statement& row) { held.labels.insert(row.integer(0)); });
+  unused.clear();
+  // A label has a greater id than its parent.
+  state_->query("SELECT id, parent FROM label ORDER BY id DESC", [&](const Statement& row) {
+    choose(held.labels, row.integer(0));
+    if (held.labels.contains(row.integer(0))) held.labels.insert(row.integer(1));
+  });
+  state_->remove("label", unused);
+  state_->added = 0;
+  state_->left = left;
 }
 
 uint64_t Writer::bytes() {

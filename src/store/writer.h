@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <unordered_set>
 
 #include "base/status.h"
 #include "store/rows.h"
@@ -47,6 +48,15 @@ class Writer {
 
   // Removes what belongs to a frame of each device, except for the device's last `count` frames.
   void keep_last_frames(uint64_t count);
+  // Rows that a sender may refer to later.
+  struct HeldRows {
+    std::unordered_set<RowId> objects;
+    std::unordered_set<RowId> labels;
+  };
+  // Removes the objects and labels that are not held and that no row refers to.
+  void remove_unused(HeldRows held);
+  // Whether that is worth its time: it reads all objects and labels.
+  bool has_many_new() const;
 
   // The size of the file, with what is not committed yet.
   uint64_t bytes();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Long runs of `tally run`, as a user starts them: captures on request, the limit of the file, and the memory of both
-processes over many frames. APP ENDLESS is a program that submits frames until it is ended, each with one dispatch of
-(frame % 1000 + 1) groups.
+processes over many frames. `APP endless` is a program that submits frames until it is ended, each with one dispatch of
+(frame % 1000 + 1) groups. `APP endless_names` has new objects, names and labels in each frame, with the frame's number.
 
     long_run.py TALLY APP FRAMES
 """
@@ -49,9 +49,9 @@ def resident(pid):
 
 
 class Run:
-    def __init__(self, file, *options):
+    def __init__(self, file, *options, scenario="endless"):
         self.file = file
-        self.process = subprocess.Popen([TALLY, "run", "-o", file, *options, "--", APP, "endless"],
+        self.process = subprocess.Popen([TALLY, "run", "-o", file, *options, "--", APP, scenario],
                                         stderr=subprocess.PIPE, text=True)
         self.application = wait_until(lambda: children(self.process.pid), "the application")[0]
 
@@ -149,15 +149,75 @@ def keeps_its_memory(folder):
     size = os.path.getsize(file)
     print(f"{last_frame(file)} frames, {captured} captured, {size} bytes; resident KiB after a quarter and at the end: "
           f"tally {early[0]} {late[0]}, application {early[1]} {late[1]}")
-    for a, b in zip(early, late):
-        assert b <= a + max(2048, a // 20), (early, late)
+    check_memory(early, late)
     assert captured == last_frame(file) // 10 + 1
     assert size < 400_000 + 1200 * captured, (size, captured)
     check_counts(file)
 
 
+def check_memory(early, late):
+    for a, b in zip(early, late):
+        assert b <= a + max(2048, a // 20), (early, late)
+
+
+def keeps_what_kept_frames_name(folder):
+    """Objects and labels of dropped frames go; those of kept frames stay."""
+    kept, count = 20, 4 * FRAMES
+    file = f"{folder}/names.tally"
+    run = Run(file, "--keep", str(kept), scenario="endless_names")
+    pids = [run.process.pid, run.application]
+    wait_until(lambda: last_frame(file) >= count // 4, "a quarter of the frames")
+    early, early_size = [resident(pid) for pid in pids], os.path.getsize(file)
+    most = 0
+    while last_frame(file) < count:
+        most = max([most, *(row[0] for row in query(file, "SELECT count(*) FROM label"))])
+        time.sleep(0.05)
+    late, late_size = [resident(pid) for pid in pids], os.path.getsize(file)
+    run.end()
+    print(f"{last_frame(file)} frames with new names: {early_size} and {late_size} bytes, up to {most} labels; resident KiB "
+          f"after a quarter and at the end: tally {early[0]} {late[0]}, application {early[1]} {late[1]}")
+    check_memory(early, late)
+    assert late_size <= early_size + (512 << 10), (early_size, late_size)
+    last = query(file, "SELECT max(number) FROM frame")[0][0]
+    numbers = list(range(last - kept + 1, last + 1))
+    assert frames(file) == numbers
+    ran = query(file, "SELECT frame.number, object.name, queue.name, path FROM command_list AS c "
+                      "JOIN frame ON frame.id = c.frame_id JOIN execution ON execution.id = c.execution "
+                      "JOIN object ON object.id = execution.command_buffer "
+                      "JOIN submission ON submission.id = c.submission JOIN label AS queue ON queue.id = submission.label "
+                      "JOIN label_path ON label_path.id = c.label ORDER BY 1")
+    numbers = [n for n, *_ in ran]
+    assert numbers and set(range(last - kept + 1, last)) <= set(numbers), ran  # the last one may be cut off
+    for n, commands, submission, path in ran:
+        assert (commands, submission, path) == (f"commands {n}", f"submission {n}", f"all / frame {n} / dispatch {n}"), ran
+    assert query(file, "SELECT count(*) FROM object")[0][0] == len(ran)
+    assert query(file, "SELECT count(*) FROM label")[0][0] <= 3 * kept + 1
+
+
+def forgets_names_between_captured_frames(folder):
+    """So does the layer, if no frame is captured for long."""
+    file = f"{folder}/unnamed.tally"
+    run = Run(file, "--trigger", scenario="endless_names")
+    wait_until(lambda: query(file, "SELECT 1 FROM device"), "the device")
+
+    def memory_after(frame):
+        while last_frame(file) < frame:
+            trigger(run.process.pid)
+            before = last_frame(file)
+            wait_until(lambda: last_frame(file) > before, "a frame")
+            time.sleep(0.5)
+        return [resident(run.process.pid), resident(run.application)]
+
+    early, late = memory_after(FRAMES), memory_after(4 * FRAMES)
+    run.end()
+    print(f"{last_frame(file)} frames with new names, few captured; resident KiB: tally {early[0]} {late[0]}, "
+          f"application {early[1]} {late[1]}")
+    check_memory(early, late)
+
+
 with tempfile.TemporaryDirectory() as root:
-    for part in (captures_on_request, refuses_in_one_line, ends_at_its_size, keeps_its_memory):
+    for part in (captures_on_request, refuses_in_one_line, ends_at_its_size, keeps_its_memory, keeps_what_kept_frames_name,
+                 forgets_names_between_captured_frames):
         begin = time.monotonic()
         part(root)
         print(f"{part.__name__}: {time.monotonic() - begin:.1f} s")

@@ -155,7 +155,7 @@ void CommandBatches::add(const CommandSlice& added, const std::optional<stream::
       execution_.recording->pipelines[slice.run->pipeline]->shaders.empty()) {
     slice.words = {};
   }
-  const Id label = connection_.label_under(execution_.parent_label, slice.run->label);
+  const Id label = packet_.need(slice.run->label, execution_.parent_label);
   for (uint32_t begin = 0; begin < slice.count;) {
     Batch& batch = batch_for(slice.part(begin, 1));
     const auto capacity = static_cast<uint32_t>(batch.max_size - batch.message.size);
@@ -247,7 +247,6 @@ void CommandBatches::flush() {
 
 void CommandBatches::send(Batch& batch) {
   packet_.need(batch.pipeline);
-  packet_.add_labels();
   send_costs(batch);
   packet_.add(std::move(batch.message));
   send_values(batch);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kPacketBytes = size_t{256} << 10;
 constexpr size_t kCostsPerMessage = size_t{64} << 10;
+constexpr size_t kGonePerMessage = size_t{64} << 10;
 
 const char* bind_point_word(VkPipelineBindPoint bind_point) {
   switch (bind_point) {
@@ -40,7 +41,8 @@ const char* module_problem(const Shader& shader) {
 
 PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
     : connection_(connection), emission_lock_(connection.emission_mutex()), device_(device) {
-  add_labels();
+  stream::Gone gone;
+  add_labels(&gone);
   for (const stream::Message& message : connection_.take_messages()) add(message);
   for (const auto& thing : connection_.take_names()) {
     if (thing->defined) add_name(thing);
@@ -48,6 +50,21 @@ PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
   for (const auto& pipeline : connection_.take_bound()) {
     if (pipeline->defined) add(stream::Bound{pipeline->id()});
   }
+  add_gone(std::move(gone));
+}
+
+void PacketBuilder::add_gone(stream::Gone gone) {
+  const auto add_part = [&](std::vector<Id>& ids, std::vector<Id> stream::Gone::*member) {
+    while (!ids.empty()) {
+      const size_t rest = ids.size() > kGonePerMessage ? ids.size() - kGonePerMessage : 0;
+      stream::Gone part;
+      (part.*member).assign(ids.begin() + static_cast<ptrdiff_t>(rest), ids.end());
+      ids.resize(rest);
+      add(part);
+    }
+  };
+  add_part(gone.objects, &stream::Gone::objects);
+  add_part(gone.labels, &stream::Gone::labels);
 }
 
 void PacketBuilder::add(const stream::AnyMessage& message) {
@@ -59,10 +76,22 @@ void PacketBuilder::push() {
   if (!bytes_.empty()) connection_.push(std::exchange(bytes_, {}));
 }
 
-void PacketBuilder::add_labels() {
-  for (StreamConnection::NewLabel& label : connection_.take_labels()) {
-    add(stream::Label{label.id, label.parent, std::move(label.name)});
+void PacketBuilder::add_labels(stream::Gone* gone) {
+  for (const LabelRef& label : connection_.take_labels(gone)) {
+    add(stream::Label{label->id, label->parent ? label->parent->id : 0, label->name});
   }
+}
+
+Id PacketBuilder::need(const Label* label, const Label* root) {
+  if (!label) std::swap(label, root);
+  if (!label) return 0;
+  LabelRef path;
+  if (root) {
+    path = connection_.label_under(*root, *label);
+    label = path.get();
+  }
+  if (!label->sent) add_labels();
+  return label->id;
 }
 
 void PacketBuilder::add_name(const std::shared_ptr<InternedObject>& thing) {

@@ -28,13 +28,15 @@ class PacketBuilder {
   // Returns the id. Defines the object first if necessary.
   Id need(const std::shared_ptr<Object>& object);
   Id need(const std::shared_ptr<Pipeline>& pipeline);
-  // Adds the labels created since the packet was started.
-  void add_labels();
+  // Of `label` within `root`; both may be null.
+  Id need(const Label* label, const Label* root = nullptr);
   void add_costs(Shader& shader);
 
  private:
   void define(Shader& shader);
   Id need(const std::shared_ptr<Module>& module);
+  void add_labels(stream::Gone* gone = nullptr);
+  void add_gone(stream::Gone gone);
   void add_name(const std::shared_ptr<InternedObject>& thing);
 
   StreamConnection& connection_;

@@ -34,7 +34,7 @@ void Reporter::report(const Submission& submission) {
     write_pipelines(*packet);
     write_frame(*packet, submission.frame);
     packet->add(stream::Submission{submission.queue, submission.frame.number, submission.number,
-                                   submission.time_ns, submission.label});
+                                   submission.time_ns, packet->need(submission.label.get())});
   }
   std::optional<LiveSum> live;
   if (LiveTotals::instance().requested()) live.emplace(layout_);
@@ -148,8 +148,7 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
   const Recording& recording = *execution.recording;
   for (size_t i = 0; i < recording.passes.size(); ++i) {
     const RecordedPass& pass = recording.passes[i];
-    const Id label = connection_.label_under(execution.parent_label, pass.label);
-    packet.add_labels();
+    const Id label = packet.need(pass.label, execution.parent_label);
     stream::Pass message{static_cast<int64_t>(i),
                          pass.dynamic,
                          packet.need(pass.render_pass),

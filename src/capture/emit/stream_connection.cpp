@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -12,7 +16,9 @@
 namespace tally::capture {
 namespace {
 
-constexpr size_t kMaxLabels = 100'000;
+constexpr size_t kMaxLabels = 100'000;  // in use
+// With as many in use, how often a label is refused until unused ones are looked for again.
+constexpr uint64_t kRefusals = 10'000;
 constexpr size_t kMaxMessages = 1'000;
 
 }  // namespace
@@ -80,36 +86,69 @@ std::shared_ptr<Module> StreamConnection::module(std::span<const uint32_t> words
   return modules_.try_emplace(hash, std::move(module)).first->second;
 }
 
-Id StreamConnection::label(Id parent, const char* name) {
+LabelRef StreamConnection::label(const LabelRef& parent, const char* name) {
   if (!receiving()) return parent;
   const std::lock_guard lock(mutex_);
   return label_locked(parent, name ? name : "");
 }
 
-Id StreamConnection::label_locked(Id parent, const std::string& name) {
-  const auto found = label_ids_.find({parent, name});
-  if (found != label_ids_.end()) return found->second;
+LabelRef StreamConnection::label_locked(const LabelRef& parent, std::string_view name) {
+  const auto found = labels_.find({parent.get(), name});
+  if (found != labels_.end()) return found->second;
+  const bool full = labels_.size() >= kMaxLabels;
+  if (full ? labels_refused_++ % kRefusals == 0 : labels_.size() >= most_labels_) {
+    forget_unused_labels();
+  }
   if (labels_.size() >= kMaxLabels) return parent;
-  const Id id = new_id();
-  label_ids_.emplace(LabelKey{parent, name}, id);
-  labels_.emplace(id, LabelNode{parent, name});
-  new_labels_.push_back({id, parent, name});
-  return id;
+  auto label = std::make_shared<const Label>(new_id(), parent, name);
+  new_labels_.push_back(label);
+  labels_.emplace(LabelKey{parent.get(), label->name}, label);
+  return label;
 }
 
-Id StreamConnection::label_under(Id root, Id label) {
-  if (root == 0 || label == 0) return label == 0 ? root : label;
+// Those that only the connection itself refers to.
+void StreamConnection::forget_unused_labels() {
+  std::vector<decltype(labels_)::iterator> youngest_first;
+  youngest_first.reserve(labels_.size());
+  for (auto at = labels_.begin(); at != labels_.end(); ++at) youngest_first.push_back(at);
+  // Labels refer to their parents, which are older.
+  std::ranges::sort(youngest_first, std::greater{}, [](const auto& at) { return at->second->id; });
+  auto waiting = new_labels_.end();  // oldest first
+  for (const auto& at : youngest_first) {
+    const LabelRef& label = at->second;
+    LabelRef* const waits = label->sent ? nullptr : &*--waiting;
+    if (label.use_count() > (waits ? 2 : 1)) continue;
+    if (waits) {
+      waits->reset();
+    } else {
+      gone_.labels.push_back(label->id);
+    }
+    labels_.erase(at);
+  }
+  std::erase(new_labels_, nullptr);
+  most_labels_ = std::max(kFewLabels, 2 * labels_.size());
+  if (labels_.size() < kMaxLabels) labels_refused_ = 0;
+}
+
+LabelRef StreamConnection::label_under(const Label& root, const Label& label) {
   const std::lock_guard lock(mutex_);
   std::vector<const std::string*> path;
-  for (Id at = label; at != 0;) {
-    const LabelNode& node = labels_.at(at);
-    path.push_back(&node.name);
-    at = node.parent;
-  }
+  for (const Label* at = &label; at; at = at->parent.get()) path.push_back(&at->name);
+  LabelRef under = root.shared_from_this();
   for (auto name = path.rbegin(); name != path.rend(); ++name) {
-    root = label_locked(root, std::string(**name));
+    under = label_locked(under, **name);
   }
-  return root;
+  return under;
+}
+
+void StreamConnection::object_gone(Id id) noexcept {
+  if (!receiving()) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    gone_.objects.push_back(id);
+  } catch (const std::bad_alloc&) {
+    // The receiver remembers it for longer than necessary.
+  }
 }
 
 void StreamConnection::message(store::Severity severity, const std::string& text) {
@@ -122,9 +161,18 @@ void StreamConnection::message(store::Severity severity, const std::string& text
 void StreamConnection::name_changed(std::shared_ptr<InternedObject> thing, std::string name) {
   thing->set_name(std::move(name));
   if (!receiving()) return;
+  std::vector<std::shared_ptr<InternedObject>>
+      unused;  // ends after the lock, which objects may take
   const std::lock_guard lock(mutex_);
   if (std::exchange(thing->name_waits, true)) return;
   names_.push_back(std::move(thing));
+  if (names_.size() < most_names_) return;
+  // While no frame is captured, nobody takes them.
+  const auto used = std::partition(names_.begin(), names_.end(),
+                                   [](const auto& one) { return one.use_count() > 1; });
+  unused.assign(std::move_iterator(used), std::move_iterator(names_.end()));
+  names_.erase(used, names_.end());
+  most_names_ = std::max(kFewNames, 2 * names_.size());
 }
 
 void StreamConnection::pipeline_bound(std::shared_ptr<InternedObject> pipeline) {
@@ -133,8 +181,10 @@ void StreamConnection::pipeline_bound(std::shared_ptr<InternedObject> pipeline) 
   bound_.push_back(std::move(pipeline));
 }
 
-std::vector<StreamConnection::NewLabel> StreamConnection::take_labels() {
+std::vector<LabelRef> StreamConnection::take_labels(stream::Gone* gone) {
   const std::lock_guard lock(mutex_);
+  for (const LabelRef& label : new_labels_) label->sent = true;
+  if (gone) *gone = std::exchange(gone_, {});
   return std::exchange(new_labels_, {});
 }
 

@@ -1,7 +1,8 @@
 // The process's connection to the receiver, shared by all devices. It owns what must be unique
-// within the stream: ids, modules and labels. It exists while there is an instance that was created
-// with a receiver or with the setting for live counters. With live counters only, there may be no
-// receiver.
+// within the stream: ids, modules and labels. The receiver is told of objects and labels that are
+// gone, so that neither side keeps more than what is in use. It exists while there is an instance
+// that was created with a receiver or with the setting for live counters. With live counters only,
+// there may be no receiver.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,6 +51,18 @@ class InternedObject {
   mutable std::mutex mutex_;
   std::string name_;
 };
+
+// A debug label within its parent. Equal labels are one while anything uses it.
+struct Label : std::enable_shared_from_this<Label> {
+  Label(Id new_id, std::shared_ptr<const Label> within, std::string_view text)
+      : id(new_id), parent(std::move(within)), name(text) {}
+  const Id id;
+  const std::shared_ptr<const Label> parent;  // null: outermost
+  const std::string name;
+  // Whether the receiver knows it. Set under the emission lock and the connection's mutex.
+  mutable bool sent = false;
+};
+using LabelRef = std::shared_ptr<const Label>;
 
 // The content of a shader module. The words are released once the receiver has them, or immediately
 // if there is no receiver.
@@ -93,11 +107,13 @@ class StreamConnection {
   // Returns the module with this content. Keeps the words of the first caller.
   std::shared_ptr<Module> module(std::span<const uint32_t> words);
 
-  // Returns the id of a label path; 0 is the root. The number of labels is limited: beyond the
-  // limit, a new name maps to its parent.
-  Id label(Id parent, const char* name);
+  // Null: no label. The number of labels in use is limited: beyond the limit, a new name maps to
+  // its parent.
+  LabelRef label(const LabelRef& parent, const char* name);
   // Returns the path of `label` with `root` prepended.
-  Id label_under(Id root, Id label);
+  LabelRef label_under(const Label& root, const Label& label);
+  // The receiver knows the object, and nothing refers to it any more.
+  void object_gone(Id id) noexcept;
 
   // Queued for the next emission. Equal texts are sent once.
   void message(store::Severity severity, const std::string& text);
@@ -108,12 +124,8 @@ class StreamConnection {
   // must arrive once, before any message that refers to it.
   std::mutex& emission_mutex() { return emission_mutex_; }
 
-  struct NewLabel {
-    Id id;
-    Id parent;
-    std::string name;
-  };
-  std::vector<NewLabel> take_labels();
+  // Those that the receiver does not know yet. The caller sends them, and then `gone`.
+  std::vector<LabelRef> take_labels(stream::Gone* gone = nullptr);
   std::vector<stream::Message> take_messages();
   std::vector<std::shared_ptr<InternedObject>> take_names();
   std::vector<std::shared_ptr<InternedObject>> take_bound();
@@ -128,7 +140,11 @@ class StreamConnection {
   StreamConnection(std::unique_ptr<store::stream::StreamClient> client,
                    const CaptureSettings& settings);
   void handshake(const ApplicationInfo& info);
-  Id label_locked(Id parent, const std::string& name);
+  LabelRef label_locked(const LabelRef& parent, std::string_view name);
+  void forget_unused_labels();
+
+  static constexpr size_t kFewLabels = 1'024;
+  static constexpr size_t kFewNames = 1'024;
 
   const std::unique_ptr<store::stream::StreamClient> client_;  // null: no receiver
   const CaptureSettings settings_;
@@ -139,24 +155,23 @@ class StreamConnection {
   std::mutex mutex_;  // guards the members below
   std::unordered_map<Hash128, std::shared_ptr<Module>> modules_;
   struct LabelKey {
-    Id parent;
-    std::string name;
+    const Label* parent;
+    std::string_view name;  // of the label itself
     bool operator==(const LabelKey&) const = default;
   };
   struct LabelKeyHash {
     size_t operator()(const LabelKey& key) const {
-      return hash_combine(key.parent, std::hash<std::string>{}(key.name));
+      return hash_combine(key.parent ? key.parent->id : 0, std::hash<std::string_view>{}(key.name));
     }
   };
-  struct LabelNode {
-    Id parent = 0;
-    std::string name;
-  };
-  std::unordered_map<LabelKey, Id, LabelKeyHash> label_ids_;
-  std::unordered_map<Id, LabelNode> labels_;
-  std::vector<NewLabel> new_labels_;
+  std::unordered_map<LabelKey, LabelRef, LabelKeyHash> labels_;
+  size_t most_labels_ = kFewLabels;  // at this number, those that nothing uses are forgotten
+  uint64_t labels_refused_ = 0;      // since then
+  std::vector<LabelRef> new_labels_;
+  stream::Gone gone_;
   std::vector<stream::Message> messages_;
   std::unordered_map<std::string, bool> said_;
+  size_t most_names_ = kFewNames;  // likewise
   std::vector<std::shared_ptr<InternedObject>> names_;
   std::vector<std::shared_ptr<InternedObject>> bound_;
   bool end_sent_ = false;

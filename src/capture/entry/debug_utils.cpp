@@ -51,7 +51,9 @@ VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
     const auto queue = device ? device->queue(handle) : nullptr;
     if (!queue) return;
     queue->with_labels([&](LabelStack& all) {
-      all.begin([&](Id parent) { return device->connection().label(parent, label->pLabelName); });
+      all.begin([&](const LabelRef& parent) {
+        return device->connection().label(parent, label->pLabelName);
+      });
     });
     if (device->frames().unit() != FrameUnit::Label) return;
     const bool ends_frame = device->frames().label_ends(label->pLabelName);

@@ -23,7 +23,7 @@ struct Execution {
   uint32_t runs = 1;
   std::optional<uint32_t> parent;  // index in Submission::executions
   uint32_t parent_command = 0;
-  Id parent_label = 0;
+  const Label* parent_label = nullptr;
   std::optional<uint32_t> parent_pass;
   uint32_t parent_subpass = 0;
 };
@@ -37,7 +37,7 @@ struct Submission {
   uint64_t not_recorded = 0;
   int64_t number = 0;
   int64_t time_ns = 0;
-  Id label = 0;
+  LabelRef label;
   std::vector<Execution> executions;
   Submission* previous =
       nullptr;  // the part of the same call before this one; until it is submitted

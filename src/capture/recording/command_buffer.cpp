@@ -18,7 +18,7 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
       primary_(primary),
       can_measure_(!pool.protected_memory &&
                    (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
-      object_(std::make_shared<Object>(context.connection().new_id(), "VkCommandBuffer",
+      object_(std::make_shared<Object>(context.connection(), "VkCommandBuffer",
                                        vk::handle_bits(handle))),
       copy_(context, pool.handle,
             primary ? VK_COMMAND_BUFFER_LEVEL_PRIMARY : VK_COMMAND_BUFFER_LEVEL_SECONDARY),
@@ -314,7 +314,11 @@ void CommandBuffer::execute(size_t index, const CommandBuffer& secondary) {
 void CommandBuffer::push_label(const char* name) {
   if (ends_at_labels()) frame_labels_.begin(context_.frames().label_ends(name));
   if (!recording_) return;
-  labels_.begin([&](Id parent) { return context_.connection().label(parent, name); });
+  labels_.begin([&](const LabelRef& parent) {
+    LabelRef label = context_.connection().label(parent, name);
+    if (label) recording_->labels.push_back(label);
+    return label;
+  });
 }
 
 void CommandBuffer::pop_label() {

@@ -130,7 +130,7 @@ class CommandBuffer {
   void deactivate();
   PassTarget target() { return {*recording_, counting_, label()}; }
   void after_begin_pass();
-  Id label() const { return labels_.innermost(); }
+  const Label* label() const { return labels_.innermost().get(); }
 
   RecordingContext& context_;
   const DeviceTable& table_;

@@ -5,19 +5,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/stream.h"
+#include "capture/emit/stream_connection.h"
 
 namespace tally::capture {
 
 class LabelStack {
  public:
-  using Id = store::stream::Id;
   static constexpr size_t kMaxOpen = 256;
 
-  // 0 if no label is open.
-  Id innermost() const { return open_.empty() ? 0 : open_.back(); }
+  // Null if no label is open.
+  const LabelRef& innermost() const { return open_.empty() ? none_ : open_.back(); }
 
-  // `make` returns the id of the label inside the given parent.
+  // `make` returns the label inside the given parent.
   template <typename Make>
   void begin(Make make) {
     if (open_.size() == kMaxOpen) {
@@ -41,7 +40,8 @@ class LabelStack {
   }
 
  private:
-  std::vector<Id> open_;
+  LabelRef none_;
+  std::vector<LabelRef> open_;
   uint64_t deeper_ = 0;
 };
 

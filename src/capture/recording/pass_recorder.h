@@ -19,7 +19,7 @@ class RecordingContext;
 struct PassTarget {
   Recording& recording;
   VkCommandBuffer commands = VK_NULL_HANDLE;  // with the instrumentation
-  Id label = 0;                               // the innermost one
+  const Label* label = nullptr;               // the innermost one
 };
 
 class PassRecorder {

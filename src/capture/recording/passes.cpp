@@ -48,8 +48,7 @@ std::string attachments_json(std::span<const Description> attachments) {
 }  // namespace
 
 void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) {
-  auto pass =
-      std::make_shared<RenderPass>(connection_.new_id(), "VkRenderPass", vk::handle_bits(handle));
+  auto pass = std::make_shared<RenderPass>(connection_, "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
@@ -61,8 +60,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) 
 }
 
 void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info) {
-  auto pass =
-      std::make_shared<RenderPass>(connection_.new_id(), "VkRenderPass", vk::handle_bits(handle));
+  auto pass = std::make_shared<RenderPass>(connection_, "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
@@ -73,7 +71,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info)
 void PassRegistry::add(VkFramebuffer handle, const VkFramebufferCreateInfo& info,
                        const Images* images) {
   auto framebuffer =
-      std::make_shared<Framebuffer>(connection_.new_id(), "VkFramebuffer", vk::handle_bits(handle));
+      std::make_shared<Framebuffer>(connection_, "VkFramebuffer", vk::handle_bits(handle));
   framebuffer->width = info.width;
   framebuffer->height = info.height;
   framebuffer->layers = info.layers;

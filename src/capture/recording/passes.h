@@ -16,10 +16,20 @@ namespace tally::capture {
 
 // A Vulkan object that the capture refers to: a command buffer, a render pass, a framebuffer.
 struct Object : InternedObject {
-  Object(Id new_id, const char* vulkan_type, uint64_t vulkan_handle)
-      : InternedObject(stream::Named::Object, new_id), type(vulkan_type), handle(vulkan_handle) {}
+  Object(StreamConnection& to, const char* vulkan_type, uint64_t vulkan_handle)
+      : InternedObject(stream::Named::Object, to.new_id()),
+        type(vulkan_type),
+        handle(vulkan_handle),
+        connection(to) {}
+  ~Object() {
+    if (defined) connection.object_gone(id());
+  }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
   const char* const type;
   const uint64_t handle;
+  StreamConnection& connection;  // that of the device, which the object belongs to
 };
 
 struct RenderPass : Object {

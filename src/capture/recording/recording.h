@@ -41,7 +41,7 @@ struct CommandRun {
   uint32_t pipeline = kNone;    // in Recording::pipelines
   uint32_t result = kNone;      // of the first command; index over all objects of the recording
   uint32_t timestamps = kNone;  // a TimestampPair; then the run has only one command
-  Id label = 0;
+  const Label* label = nullptr;
   // Set by the recording.
   uint32_t first = 0;  // index of the first command in the recording
   uint32_t count = 1;
@@ -59,7 +59,7 @@ struct RecordedPass {
   uint32_t layers = 0;
   uint32_t view_mask = 0;
   std::string attachments;
-  Id label = 0;
+  const Label* label = nullptr;
   uint32_t timestamps = CommandRun::kNone;
   bool ended = false;  // not left suspended: its values by region are written
   std::optional<RecordedRegions> regions;
@@ -73,7 +73,7 @@ class Recording;
 struct RecordedSecondary {
   std::shared_ptr<Recording> recording;
   uint32_t before_command = 0;
-  Id label = 0;
+  const Label* label = nullptr;
   std::optional<uint32_t> pass;  // the pass that it continues
   uint32_t subpass = 0;
 };
@@ -103,8 +103,9 @@ class Recording {
   std::vector<std::shared_ptr<Pipeline>> pipelines;
   std::vector<RecordedPass> passes;
   std::vector<RecordedSecondary> secondaries;
-  uint64_t commands_lost = 0;  // beyond kMaxCommands
-  bool uncounted = false;      // the layer below did not count all commands
+  std::vector<LabelRef> labels;  // all that the others refer to
+  uint64_t commands_lost = 0;    // beyond kMaxCommands
+  bool uncounted = false;        // the layer below did not count all commands
   Timestamps timestamps;
   HostPieces host_pieces;
 

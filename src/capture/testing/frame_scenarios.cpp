@@ -1,6 +1,7 @@
 #include "capture/testing/frame_scenarios.h"
 
 #include <array>
+#include <string>
 
 namespace tally::test {
 namespace {
@@ -110,6 +111,36 @@ void endless(Context& context) {
   }
 }
 
+// The same, with new objects and texts in each: the frame's number is in all names.
+void endless_names(Context& context) {
+  const Doubler doubler(context);
+  const auto begin_label =
+      context.function<PFN_vkQueueBeginDebugUtilsLabelEXT>("vkQueueBeginDebugUtilsLabelEXT");
+  const auto end_label =
+      context.function<PFN_vkQueueEndDebugUtilsLabelEXT>("vkQueueEndDebugUtilsLabelEXT");
+  for (uint64_t frame = 0;; ++frame) {
+    const std::string number = std::to_string(frame);
+    const VkCommandBuffer commands = allocate(context);
+    set_name(context, VK_OBJECT_TYPE_COMMAND_BUFFER, commands, ("commands " + number).c_str());
+    const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    check(vkBeginCommandBuffer(commands, &begin));
+    {
+      const Label all(context, commands, "all");
+      const Label outer(context, commands, ("frame " + number).c_str());
+      const Label inner(context, commands, ("dispatch " + number).c_str());
+      doubler.dispatch(commands, 1);
+    }
+    check(vkEndCommandBuffer(commands));
+    const std::string name = "submission " + number;
+    const VkDebugUtilsLabelEXT label{
+        VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, nullptr, name.c_str(), {}};
+    begin_label(context.queue(), &label);
+    context.submit_and_wait(commands);
+    end_label(context.queue());
+    vkFreeCommandBuffers(context.device(), context.command_pool(), 1, &commands);
+  }
+}
+
 }  // namespace
 
 const Scenarios& frame_scenarios() {
@@ -121,6 +152,7 @@ const Scenarios& frame_scenarios() {
       {"recorded_ahead", recorded_ahead},
       {"kept_in_flight", kept_in_flight},
       {"endless", endless},
+      {"endless_names", endless_names},
   };
   return scenarios;
 }
