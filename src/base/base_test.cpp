@@ -1,7 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -221,6 +224,25 @@ TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
   settings.number("n", 3, 0, 100);
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("1\\x1b[2J\\x0aerror: \xc2\\x9b\\x7f\xc3\xa9"), text.npos) << text;
+}
+
+// The process has a limit for the size of files, and would be ended by the signal.
+TEST_F(UntrustedFile, a_log_file_beyond_the_limit_of_the_process_does_not_end_it) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    configure_log("unit", LogLevel::Warning, file("log"));
+    for (int i = 0; i < 100; ++i) log(LogLevel::Warning, "a line of about 40 characters: {}", i);
+    sigset_t pending, blocked;
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    ::_exit(sigismember(&pending, SIGXFSZ) + sigismember(&blocked, SIGXFSZ));
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "ended by a signal, or the signal is left pending or blocked";
+  EXPECT_EQ(std::filesystem::file_size(file("log")), 1000u);
 }
 
 TEST(Log, is_written_to_the_named_file_at_its_level) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/file_size_signal.h"
 #include "base/kept_fd.h"
 
 namespace tally {
@@ -49,6 +50,7 @@ const char* level_name(LogLevel level) {
 
 // Writes each line with one call, so that lines of several processes do not mix in one file.
 void write_line(int descriptor, const std::string& line) {
+  const NoFileSizeSignal no_signal;
   size_t done = 0;
   while (done < line.size()) {
     const ssize_t written = ::write(descriptor, line.data() + done, line.size() - done);

@@ -412,6 +412,10 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
     default:
       break;
   }
+  if (type == VK_OBJECT_TYPE_SHADER_EXT && name) {
+    shader_objects().select_named((VkShaderEXT)handle, name,
+                                  connection().settings().shader_pattern);
+  }
   if (!thing) return;
   if (name) shaders().select_named(*thing, name, connection().settings().shader_pattern);
   connection().name_changed(std::move(thing), name ? name : "");

@@ -56,6 +56,7 @@ class ReasonCollector {
   static constexpr const char* kInstrumentation = "instrument";
   static constexpr const char* kRegions = "by region";
   static constexpr const char* kPass = "a render pass is not counted by region";
+  static constexpr const char* kExtensions = "what these extensions run is not counted";
   static constexpr const char* kCommands = "commands of a command buffer";
 
   // `topic`: text that the messages contain.

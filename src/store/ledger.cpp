@@ -1,7 +1,6 @@
 #include "store/ledger.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -9,6 +8,8 @@
 
 #include <new>
 #include <utility>
+
+#include "base/file_size_signal.h"
 
 namespace tally::store::stream {
 namespace {
@@ -25,24 +26,15 @@ void unmap(LedgerPage* page) {
   if (page) ::munmap(page, kLedgerBytes);
 }
 
-// Fails beyond the application's limit for the size of files, without the signal that would end it.
-bool set_size_without_signal(int file) {
-  sigset_t signal, before, pending;
-  sigemptyset(&signal);
-  sigaddset(&signal, SIGXFSZ);
-  ::sigpending(&pending);
-  ::pthread_sigmask(SIG_BLOCK, &signal, &before);
-  const bool done = ::ftruncate(file, kLedgerBytes) == 0;
-  constexpr timespec kNow{};
-  if (!done && sigismember(&pending, SIGXFSZ) == 0) ::sigtimedwait(&signal, nullptr, &kNow);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return done;
+bool set_size(int file) {
+  const NoFileSizeSignal no_signal;
+  return ::ftruncate(file, kLedgerBytes) == 0;
 }
 
 }  // namespace
 
 Ledger::Ledger() : file_(::memfd_create("tally-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-  if (!file_ || !set_size_without_signal(file_.get())) return;
+  if (!file_ || !set_size(file_.get())) return;
   if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return;
   page_ = map_ledger(file_.get());
   if (!page_) return;

@@ -160,6 +160,15 @@ def watches_a_run_that_it_does_not_own(folder):
     assert plain.returncode == 0 and plain.stdout.count("frame ") == 2 and "\x1b" not in plain.stdout, plain
     os.kill(application, signal.SIGKILL)
     run.wait()
+    shows_a_finished_capture(file)
+
+
+def shows_a_finished_capture(file):
+    """Its newest frame, at once; there will be no second one."""
+    for count in "1", "2":
+        plain = subprocess.run([TALLY, "top", "--count", count, file], capture_output=True, text=True, timeout=60)
+        shown = [line for line in plain.stdout.splitlines() if line.startswith("frame ")]
+        assert plain.returncode == 0 and len(shown) == 1, (count, plain)
 
 
 def shows_no_escape_sequence_of_a_name(folder):

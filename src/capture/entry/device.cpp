@@ -103,6 +103,7 @@ VkResult create_with(const Creation& creation, const DeviceSetup& setup) {
   ChangedDeviceInfo info(creation.info);
   info.enable_counters(setup.regions);
   if (!setup.boundaries.native) info.remove_boundaries();
+  const ReasonCollector said(ReasonCollector::kExtensions);  // tell_gaps() says it
   return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
 }
 

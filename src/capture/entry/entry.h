@@ -32,6 +32,11 @@ const vk::HookTable& recorded_command_hooks();
 // From now on command buffers get no counting copies. The log says the reason once.
 void stop_copies(RecordingContext& context, std::string_view reason);
 
+// The driver may have rejected a request only because of what the layer has added.
+inline bool worth_another_try(VkResult result) {
+  return result < 0 && result != VK_ERROR_DEVICE_LOST;
+}
+
 // The hooks of each file of this folder.
 std::span<const DeviceHook> action_hooks();
 std::span<const DeviceHook> pass_hooks();

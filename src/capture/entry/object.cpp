@@ -68,14 +68,19 @@ VKAPI_ATTR void VKAPI_CALL DestroyRenderPass(VkDevice d, VkRenderPass pass,
 VKAPI_ATTR VkResult VKAPI_CALL CreateFramebuffer(VkDevice d, const VkFramebufferCreateInfo* info,
                                                  const VkAllocationCallbacks* a,
                                                  VkFramebuffer* framebuffer) {
+  const auto create_with = [&](const VkFramebufferCreateInfo* used) {
+    return create<&DeviceTable::CreateFramebuffer>(d, used, a, framebuffer, [&](Device& device) {
+      device.passes().add(*framebuffer, *used, device.images());
+    });
+  };
   std::optional<ReadableFramebuffer> readable;
   vk::guarded_void([&] {
     const auto device = Device::find(d);
-    if (device->images()) info = readable.emplace(*info).get();
+    if (device->images()) readable.emplace(*info);
   });
-  return create<&DeviceTable::CreateFramebuffer>(d, info, a, framebuffer, [&](Device& device) {
-    device.passes().add(*framebuffer, *info, device.images());
-  });
+  const VkResult result = create_with(readable ? readable->get() : info);
+  const bool changed = readable && (info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) != 0;
+  return changed && worth_another_try(result) ? create_with(info) : result;
 }
 
 VKAPI_ATTR void VKAPI_CALL DestroyFramebuffer(VkDevice d, VkFramebuffer framebuffer,
@@ -103,16 +108,25 @@ VKAPI_ATTR void VKAPI_CALL DestroyImageView(VkDevice d, VkImageView view,
 VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice d, const VkSwapchainCreateInfoKHR* info,
                                                   const VkAllocationCallbacks* a,
                                                   VkSwapchainKHR* swapchain) {
+  const auto create_with = [&](const VkSwapchainCreateInfoKHR* used) {
+    return create<&DeviceTable::CreateSwapchainKHR>(d, used, a, swapchain, [&](Device& device) {
+      device.frames().swapchain_created();
+      LiveTotals::instance().swapchain_created();
+      if (device.images()) device.images()->add(*swapchain, *used);
+    });
+  };
   std::optional<ReadableSwapchain> readable;
   vk::guarded_void([&] {
     const auto device = Device::find(d);
-    if (device->images()) info = readable.emplace(*device->images(), *info).get();
+    if (device->images()) readable.emplace(*device->images(), *info);
   });
-  return create<&DeviceTable::CreateSwapchainKHR>(d, info, a, swapchain, [&](Device& device) {
-    device.frames().swapchain_created();
-    LiveTotals::instance().swapchain_created();
-    if (device.images()) device.images()->add(*swapchain, *info);
-  });
+  const VkResult result = create_with(readable ? readable->get() : info);
+  const bool changed =
+      readable && readable->get()->imageUsage != stated_usage(info->pNext, info->imageUsage);
+  if (!changed || !worth_another_try(result)) return result;
+  VkSwapchainCreateInfoKHR plain = *info;
+  plain.oldSwapchain = VK_NULL_HANDLE;  // the attempt has retired it
+  return create_with(&plain);
 }
 
 VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice d, VkSwapchainKHR swapchain,

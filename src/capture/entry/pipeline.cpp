@@ -102,9 +102,6 @@ class InstrumentedInfos {
   std::deque<vk::ChainCopy> chains_;
 };
 
-// A driver may reject a request because of the flag alone.
-bool worth_another_try(VkResult result) { return result < 0 && result != VK_ERROR_DEVICE_LOST; }
-
 // Whether a shader is an identifier alone: it could not be counted.
 template <typename Info>
 bool lacks_code(const Info& info) {

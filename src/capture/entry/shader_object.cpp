@@ -31,13 +31,16 @@ PipelineDraft draft_of(Device& device, const VkShaderCreateInfoEXT& info) {
       compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS, {&stage, 1}, {});
 }
 
-// Why the shader gets no flag; "" = it gets the flag.
-std::string refusal_of(Device& device, const PipelineDraft& draft) {
-  if (device.frames().over()) return "it was created after the captured frames";
-  if (!draft.selected_by(device.connection().settings().shader_pattern)) {
-    return "the shader pattern does not select it";
+// Decides about the flag, and whether the shader is counted.
+void decide(Device& device, ShaderObject& object) {
+  if (device.frames().over()) {
+    object.not_instrumented = "it was created after the captured frames";
+    return;
   }
-  return "";
+  const bool is_selected = object.draft.selected_by(device.connection().settings().shader_pattern);
+  if (!is_selected) object.not_instrumented = "the shader pattern does not select it";
+  // A shader gets its name after its creation.
+  object.has_flag = is_selected || device.sets_names();
 }
 
 VkResult create(VkDevice handle, std::span<const VkShaderCreateInfoEXT> originals,
@@ -49,8 +52,8 @@ VkResult create(VkDevice handle, std::span<const VkShaderCreateInfoEXT> original
   for (VkShaderCreateInfoEXT& info : infos) {
     ShaderObject& object = objects.emplace_back();
     object.draft = draft_of(*device, info);
-    object.not_instrumented = refusal_of(*device, object.draft);
-    if (!object.not_instrumented.empty()) continue;
+    decide(*device, object);
+    if (!object.has_flag) continue;
     info.flags |= VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
     any = true;
   }
@@ -72,8 +75,10 @@ VkResult create(VkDevice handle, std::span<const VkShaderCreateInfoEXT> original
       device->table().DestroyShaderEXT(handle, shaders[i], allocator);
     }
     for (ShaderObject& object : objects) {
-      if (!object.not_instrumented.empty()) continue;
-      object.not_instrumented = fmt::format("the driver refused it ({})", vk::result_name(result));
+      object.has_flag = false;
+      if (object.not_instrumented.empty())
+        object.not_instrumented =
+            fmt::format("the driver refused it ({})", vk::result_name(result));
     }
     result = call(originals.data());
   }

@@ -32,9 +32,20 @@ void add_line(std::string& text, const std::string& line) {
 std::shared_ptr<const ShaderObject> ShaderObjectRegistry::find(VkShaderEXT handle) const {
   if (handle == VK_NULL_HANDLE) return nullptr;
   if (auto known = objects_.find(handle)) return known;
-  static const auto* unknown = new std::shared_ptr<const ShaderObject>(
-      std::make_shared<ShaderObject>(ShaderObject{{}, kUnknown, ""}));  // outlives every thread
+  static const auto* unknown =
+      new std::shared_ptr<const ShaderObject>(std::make_shared<ShaderObject>(
+          ShaderObject{{}, kUnknown, "", false}));  // outlives every thread
   return *unknown;
+}
+
+void ShaderObjectRegistry::select_named(VkShaderEXT handle, const std::string& name,
+                                        const std::string& pattern) {
+  if (pattern.empty() || !matches_pattern(pattern, name)) return;
+  const auto known = objects_.find(handle);
+  if (!known || !known->has_flag || known->not_instrumented.empty()) return;
+  ShaderObject selected = *known;
+  selected.not_instrumented.clear();
+  add(handle, std::move(selected));
 }
 
 void ShaderObjectRegistry::add_binary(VkShaderEXT handle, std::span<const std::byte> binary) {

@@ -20,8 +20,9 @@ namespace tally::capture {
 
 struct ShaderObject {
   PipelineDraft draft;           // of this stage alone
-  std::string not_instrumented;  // the reason, "" = created with the flag
+  std::string not_instrumented;  // the reason, "" = its commands are counted
   std::string diagnostics;       // messages about instrumentation during its creation
+  bool has_flag = false;         // created with the flag
 };
 
 // By number of the stage's bit; null: no shader.
@@ -36,6 +37,9 @@ class ShaderObjectRegistry {
     objects_.insert(handle, std::make_shared<const ShaderObject>(std::move(object)));
   }
   void remove(VkShaderEXT handle) { objects_.take(handle); }
+  // Selects the object if it has the flag and the pattern matches. What is bound from now on is
+  // counted.
+  void select_named(VkShaderEXT handle, const std::string& name, const std::string& pattern);
   // An object without shaders if the handle is unknown. Null for a null handle.
   std::shared_ptr<const ShaderObject> find(VkShaderEXT handle) const;
 

@@ -240,6 +240,31 @@ void shader_objects(Context&) {
   });
 }
 
+// Draws with two sets of shader objects, of which one has names. Exits with 77 if there are none.
+void named_shader_objects(Context&) {
+  const auto context = make_shader_object_context(false);
+  if (!context) std::exit(77);
+  const RenderTarget target(*context);
+  const std::vector<ShaderObjectInfo> infos{
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, VK_SHADER_STAGE_FRAGMENT_BIT, 0},
+      {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}, 0, 0}};
+  const ShaderObjects others(*context, infos), named(*context, infos);
+  for (const size_t stage : {0, 1}) {
+    set_name(*context, VK_OBJECT_TYPE_SHADER_EXT, named[stage], "the chosen one");
+    set_name(*context, VK_OBJECT_TYPE_SHADER_EXT, others[stage], "another");
+  }
+  context->run([&](VkCommandBuffer commands) {
+    target.begin(commands);
+    set_draw_state(*context, commands);
+    unbind_graphics_shaders(*context, commands);
+    others.bind(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    named.bind(commands);
+    vkCmdDraw(commands, 3, 2, 0, 0);
+    target.end(commands);
+  });
+}
+
 // A dispatch of three workgroups that the device generates. Exits with 77 if it cannot.
 void generated(Context&) {
   const auto context = make_generated_context(false);
@@ -339,16 +364,13 @@ void identifiers(Context& context) {
 }  // namespace
 
 const Scenarios& extension_scenarios() {
-  static const Scenarios scenarios = {{"uncountable", uncountable},
-                                      {"everything", everything},
-                                      {"shared_queue", shared_queue},
-                                      {"addressed", addressed},
-                                      {"shader_objects", shader_objects},
-                                      {"generated", generated},
-                                      {"generated_set", generated_set},
-                                      {"identifiers", identifiers},
-                                      {"heaps", heaps},
-                                      {"mixed_heaps", mixed_heaps}};
+  static const Scenarios scenarios = {
+      {"uncountable", uncountable},       {"everything", everything},
+      {"shared_queue", shared_queue},     {"addressed", addressed},
+      {"shader_objects", shader_objects}, {"named_shader_objects", named_shader_objects},
+      {"generated", generated},           {"generated_set", generated_set},
+      {"identifiers", identifiers},       {"heaps", heaps},
+      {"mixed_heaps", mixed_heaps}};
   return scenarios;
 }
 

@@ -83,7 +83,9 @@ class Top {
     }
     source_.emplace(file);
     const auto loaded = source_->refresh();
-    return loaded ? Status() : Status(loaded.error());
+    if (!loaded) return loaded.error();
+    has_news_ = *loaded;
+    return {};
   }
 
   Status start() {
@@ -109,6 +111,7 @@ class Top {
   // Asks for a frame where the application is ours, and loads what is new. True: something is.
   bool update() {
     if (view_.paused()) return false;
+    if (std::exchange(has_news_, false)) return true;
     if (application_ && !application_->ended() && Clock::now() >= next_request_) {
       next_request_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double>(options_.interval));
@@ -163,11 +166,13 @@ class Top {
 
   // Where there is no terminal: a table for each frame.
   int print_frames() {
+    bool over = false;
     for (uint64_t printed = 0;
          asked_to_end == 0 && (options_.count == 0 || printed < options_.count);) {
       if (!update()) {
-        if (application_ && application_->ended()) break;
-        if (!application_ && printed != 0 && !is_written()) break;
+        if (over) break;
+        over = application_ ? application_->ended().has_value() : !is_written();
+        if (over) continue;  // to what was written last
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
         continue;
       }
@@ -199,6 +204,7 @@ class Top {
   std::optional<TopSource> source_;
   std::string log_;
   std::string problem_;
+  bool has_news_ = false;  // a frame was loaded and not shown yet
   Clock::time_point next_request_;
 };
 
