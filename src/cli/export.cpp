@@ -203,7 +203,7 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
       command.add_option("--to", options.folder, "Add the captures to a data set of many")
           ->type_name("FOLDER");
   for (const char* other :
-       {"--output", "--force", "--by", "--metric", "--frame", "--shader", "--verbatim"})
+       {"--output", "--force", "--by", "--metric", "--frames", "--shader", "--verbatim"})
     to->excludes(command.get_option(other));
   to->excludes(format);
   command
@@ -246,7 +246,7 @@ void add_export(CLI::App& app, Action& chosen) {
       ->add_option("--metric", options->metric,
                    "Metric of speedscope and collapsed (default: instructions)")
       ->type_name("NAME");
-  command->add_option("--frame", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+  command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
       ->type_name("PATTERN");

@@ -242,7 +242,7 @@ void add_report(CLI::App& app, Action& chosen) {
           ->add_option(
               "--heatmap", options->heatmap,
               "Write a picture of a pass by region (needs tally run --regions): the hottest "
-              "pass, or the hottest that --frame and --pass select")
+              "pass, or the hottest that --frames and --pass select")
           ->type_name("FILE.png")
           ->excludes(by_option);
   CLI::Option* html =
@@ -268,7 +268,7 @@ void add_report(CLI::App& app, Action& chosen) {
                    "Only regions of passes with this number in their frame (see --by pass)")
       ->check(whole_number())
       ->type_name("N");
-  command->add_option("--frame", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+  command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command
       ->add_option("--shader", options->shader,
@@ -312,7 +312,7 @@ void add_report(CLI::App& app, Action& chosen) {
   command->footer(
       "Examples: tally report vkcube.tally\n"
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
-      "          tally report --by draw --each --frame 10 --format json vkcube.tally\n"
+      "          tally report --by draw --each --frames 10 --format json vkcube.tally\n"
       "          tally report --html vkcube.html vkcube.tally");
   command->callback([options, &chosen] {
     reject_unused_options(*options);

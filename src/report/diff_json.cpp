@@ -36,9 +36,9 @@ Json values_json(const std::vector<Metric>& metrics, const std::vector<uint64_t>
 
 Json time_json(const std::optional<analysis::TimeSpread>& time) {
   if (!time) return nullptr;
-  return {{"least_ns", time->least_ns},
+  return {{"min_ns", time->min_ns},
           {"median_ns", time->median_ns},
-          {"most_ns", time->most_ns},
+          {"max_ns", time->max_ns},
           {"frames", time->frames}};
 }
 

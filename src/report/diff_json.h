@@ -10,7 +10,7 @@
 
 namespace tally::report {
 
-inline constexpr int kDiffJsonVersion = 1;
+inline constexpr int kDiffJsonVersion = 2;
 
 // The difference between two captures of a pair of folders, or of the two captures.
 struct NamedDiff {

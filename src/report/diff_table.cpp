@@ -82,8 +82,7 @@ std::string time_text(const std::optional<analysis::TimeSpread>& time) {
   if (!time) return {};
   std::string median = duration_text(static_cast<double>(time->median_ns));
   if (time->frames == 1 || time->median_ns == 0) return median;
-  const uint64_t spread =
-      std::max(time->most_ns - time->median_ns, time->median_ns - time->least_ns);
+  const uint64_t spread = std::max(time->max_ns - time->median_ns, time->median_ns - time->min_ns);
   return fmt::format("{} \u00B1{:.0f}%", median,
                      100 * static_cast<double>(spread) / static_cast<double>(time->median_ns));
 }

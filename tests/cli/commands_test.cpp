@@ -114,7 +114,7 @@ TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
                  "there is no column 'colour'");
   expect_refused({"report", "a.tally", "--by", "draw", "--columns", "call,colour"},
                  "there is no column 'colour'");
-  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is not a range of frames");
+  expect_refused({"report", "a.tally", "--frames", "5-2"}, "'5-2' is not a range of frames");
 }
 
 TEST_F(Commands, options_that_would_change_nothing_are_refused) {
@@ -146,7 +146,7 @@ TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
   for (const char* by : {"shader", "draw", "line"}) {
     expect_nothing({"report", "a.tally", "--by", by, "--shader", "nothing"},
                    "a.tally: no shader of the capture matches 'nothing'");
-    expect_nothing({"report", "a.tally", "--by", by, "--frame", "7"},
+    expect_nothing({"report", "a.tally", "--by", by, "--frames", "7"},
                    "a.tally: the capture has nothing in frame 7; it has frame 0");
   }
   expect_nothing({"report", "a.tally", "--annotate", "nothing"},
@@ -159,7 +159,8 @@ TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
 
 TEST_F(Commands, an_empty_answer_is_json_all_the_same) {
   store::write_test_capture(folder_.file("a.tally"));
-  const auto run = tally({"report", "a.tally", "--by", "draw", "--frame", "7", "--format", "json"});
+  const auto run =
+      tally({"report", "a.tally", "--by", "draw", "--frames", "7", "--format", "json"});
   EXPECT_EQ(run.end.shell_status(), 1);
   EXPECT_THAT(run.standard_error, HasSubstr("nothing in frame 7"));
   EXPECT_TRUE(nlohmann::json::parse(run.standard_output)["tables"].empty());

@@ -80,7 +80,7 @@ TEST_F(EglRun, the_overview_sums_the_counters_of_all_frames) {
     if (row.at("counter") != "Draw calls") continue;
     found = true;
     EXPECT_EQ(row.at("total"), 1 + 2 + 3 + 4 + 5);
-    EXPECT_EQ(row.at("most"), 5);
+    EXPECT_EQ(row.at("max"), 5);
     EXPECT_EQ(row.at("mean"), 15 / 6.0);
   }
   EXPECT_TRUE(found);

@@ -118,7 +118,7 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
               HasSubstr("there is no counter 'nonsense'; the counters are fragment_warps, "));
   EXPECT_THAT(report("--heatmap map.png --pass 9").standard_error,
               HasSubstr("no pass with number 9 was counted by region"));
-  EXPECT_THAT(report("--heatmap map.png --frame 9").standard_error,
+  EXPECT_THAT(report("--heatmap map.png --frames 9").standard_error,
               HasSubstr("lanterns.tally: no pass of these frames was counted by region"));
   const auto half =
       run_script(folder_.path(),

@@ -456,7 +456,7 @@ class Files(ExportTest):
         self.assert_refused("--format", "csv", "--metric", "instructions", self.path("sample.tally"))
 
     def test_frames_and_shaders_are_selected_as_in_the_report(self):
-        text = self.export("sample.tally", "collapsed", "--frame", "1", "--shader", "triangle").decode()
+        text = self.export("sample.tally", "collapsed", "--frames", "1", "--shader", "triangle").decode()
         self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines()), 27)
 
 

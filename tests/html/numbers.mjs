@@ -31,7 +31,7 @@ export async function compareAll(browser, tally, capture, file, frame, without =
   const report = await Report.open(browser, file), compared = {};
   try {
     for (const [by, options] of kTables) {
-      const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frame', String(frame)]));
+      const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frames', String(frame)]));
       if (!table || table.columns.every(({ id }) => id !== 'executions')) continue;
       if (by === 'label' && table.rows.every(({ label }) => label === '(no label)')) continue; // nothing to group by
       const rows = await report.table(by, { frames: frame === undefined ? null : String(frame) });

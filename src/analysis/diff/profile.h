@@ -19,7 +19,7 @@ namespace tally::analysis {
 
 // GPU times of an item's frames, without first uses of pipelines.
 struct TimeSpread {
-  uint64_t least_ns = 0, median_ns = 0, most_ns = 0;
+  uint64_t min_ns = 0, median_ns = 0, max_ns = 0;
   uint64_t frames = 0;
 };
 

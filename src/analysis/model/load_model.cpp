@@ -176,7 +176,7 @@ class Timeline {
     if (status.ok() && !fits)
       return Error{
           fmt::format("has more than {} commands, which is more than can be read at once: choose "
-                      "frames with --frame",
+                      "frames with --frames",
                       limit)};
     return status;
   }

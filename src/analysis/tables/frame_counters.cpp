@@ -198,9 +198,9 @@ std::vector<Field> counter_fields(const MeasuredFrames& measured, const std::vec
         return static_cast<double>(sums[r].total) / static_cast<double>(sums[r].frames) /
                static_cast<double>(kind(r).row->denominator);
       }));
-  fields.push_back(value_field("least", "least", "smallest value of a frame",
+  fields.push_back(value_field("min", "min", "smallest value of a frame",
                                [&sums, scaled](size_t r) { return scaled(r, sums[r].min); }));
-  fields.push_back(value_field("most", "most", "largest value of a frame",
+  fields.push_back(value_field("max", "max", "largest value of a frame",
                                [&sums, scaled](size_t r) { return scaled(r, sums[r].max); }));
   return fields;
 }

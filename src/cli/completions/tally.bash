@@ -58,7 +58,7 @@ _tally() {
         --against) ;;
         --counter) ;;
         --pass) ;;
-        --frame) ;;
+        --frames) ;;
         --shader) ;;
         --annotate) ;;
         --disassemble) ;;
@@ -66,7 +66,7 @@ _tally() {
         --sources) _tally_files ;;
         --format) _tally_words 'text json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frame --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
       esac
       ;;
     diff)
@@ -110,12 +110,12 @@ _tally() {
         -o | --output) _tally_files ;;
         --by) _tally_words 'draw pass shader line block pipeline frame label counter region' ;;
         --metric) ;;
-        --frame) ;;
+        --frames) ;;
         --shader) ;;
         --to) _tally_files ;;
         --commit) ;;
         --scene) ;;
-        *) _tally_options '-h --help --format -o --output --force --by --metric --frame --shader --verbatim --to --commit --scene' || _tally_files ;;
+        *) _tally_options '-h --help --format -o --output --force --by --metric --frames --shader --verbatim --to --commit --scene' || _tally_files ;;
       esac
       ;;
     merge)

@@ -134,7 +134,7 @@ class HtmlData(unittest.TestCase):
         self.assertEqual(shaders, set(before["shaders"].index("match")))
 
     def test_a_selection_of_frames_has_only_these(self):
-        _, captures = report_data.read(self.page(self.sample, "--frame", "1"))
+        _, captures = report_data.read(self.page(self.sample, "--frames", "1"))
         self.assertEqual(captures[0]["frames"].column("number"), [1])
 
     def test_an_existing_file_is_replaced_only_with_force(self):

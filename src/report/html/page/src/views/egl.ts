@@ -13,7 +13,7 @@ const kTime = 'time';
 
 interface Counter { id: string; title: string; group: string; unit: Unit; isLevel: boolean; description: string; }
 
-interface Series { values: (number | null)[]; sum: number; least: number; most: number; measured: number; }
+interface Series { values: (number | null)[]; sum: number; min: number; max: number; measured: number; }
 
 export class EglView implements View {
   readonly element: HTMLElement;
@@ -43,23 +43,23 @@ export class EglView implements View {
 
   private series(id: string, side = this.app.now): Series {
     const column = side.model.t('egl_frames').times(id), values: (number | null)[] = [];
-    let sum = 0, least = Infinity, most = -Infinity, measured = 0;
+    let sum = 0, min = Infinity, max = -Infinity, measured = 0;
     for (const row of this.frames(side).rows) {
       const value = column[row];
       if (Number.isNaN(value)) { values.push(null); continue; }
       values.push(value);
       ++measured;
       sum += value;
-      least = Math.min(least, value);
-      most = Math.max(most, value);
+      min = Math.min(min, value);
+      max = Math.max(max, value);
     }
-    return { values, sum, least, most, measured };
+    return { values, sum, min, max, measured };
   }
 
-  private wanted(counter: Counter, { sum, most, measured }: Series): boolean {
-    if (!this.app.before) return most > 0;
+  private wanted(counter: Counter, { sum, max, measured }: Series): boolean {
+    if (!this.app.before) return max > 0;
     const before = this.series(counter.id, this.app.before);
-    return (most > 0 || before.most > 0) && (this.app.state.get('changed') !== '1' || sum * before.measured !== before.sum * measured);
+    return (max > 0 || before.max > 0) && (this.app.state.get('changed') !== '1' || sum * before.measured !== before.sum * measured);
   }
 
   update(): void {
@@ -67,7 +67,7 @@ export class EglView implements View {
     if (key === this.drawnKey) return;
     this.drawnKey = key;
     const all = this.counters.map((counter) => ({ counter, series: this.series(counter.id) })).filter(({ counter, series }) => this.wanted(counter, series));
-    const varying = all.filter(({ counter, series }) => counter.id !== kTime && series.least !== series.most).slice(0, kDefaultCharts - 1);
+    const varying = all.filter(({ counter, series }) => counter.id !== kTime && series.min !== series.max).slice(0, kDefaultCharts - 1);
     const chosen = app.state.get('charts') ? app.state.get('charts').split(',') : [kTime, ...varying.map(({ counter }) => counter.id)];
     this.drawCharts(all.filter(({ counter }) => chosen.includes(counter.id)));
     this.drawTable(all, chosen);
@@ -80,7 +80,7 @@ export class EglView implements View {
     replace(this.keys, ...(this.app.against ? [colourKey('var(--more)', 'now'), colourKey('var(--less)', 'before')] : []));
     const { numbers } = this.frames(), sync = uPlot.sync('frames'), [line, grid, text, old] = [css(this.app.against ? '--more' : '--work'), css('--line'), css('--muted'), css('--less')];
     for (const { counter, series } of shown) {
-      const value = h('span', { class: 'chart-value' }), holder = h('div', { class: 'chart', role: 'img', 'aria-label': `${counter.group} ${counter.title} by frame: ${this.text(series.least, counter)} to ${this.text(series.most, counter)}` });
+      const value = h('span', { class: 'chart-value' }), holder = h('div', { class: 'chart', role: 'img', 'aria-label': `${counter.group} ${counter.title} by frame: ${this.text(series.min, counter)} to ${this.text(series.max, counter)}` });
       this.charts.append(h('figure', { title: counter.description }, h('figcaption', {}, h('span', { class: 'muted' }, `${counter.group} `), counter.title, value), holder));
       const data: (number | null)[][] = [numbers, series.values], lines: uPlot.Series[] = [{}, { stroke: line, width: 1.25, points: { show: numbers.length < 60, size: 4 } }];
       if (this.app.before) {
@@ -114,10 +114,10 @@ export class EglView implements View {
       return h('tr', {},
         h('td', {}, h('input', { type: 'checkbox', checked: chosen.includes(counter.id), 'aria-label': `Chart of ${counter.group} ${counter.title}`, onchange: () => toggle(counter.id) })),
         h('td', { class: 'text muted' }, counter.group), h('th', { scope: 'row', class: 'text', title: counter.description }, counter.title),
-        counter.isLevel ? h('td', { class: 'number' }) : number(series.sum, counter), number(mean, counter), number(series.least, counter), number(series.most, counter),
+        counter.isLevel ? h('td', { class: 'number' }) : number(series.sum, counter), number(mean, counter), number(series.min, counter), number(series.max, counter),
         ...(old ? this.change(mean, old.measured ? old.sum / old.measured : null, counter) : []), h('td', { class: 'number muted' }, withSeparators(series.measured)));
     });
-    const heads = ['', 'group', 'counter', 'total', 'mean', 'least', 'most', ...(before ? ['mean before', 'change', '%'] : []), 'frames'];
+    const heads = ['', 'group', 'counter', 'total', 'mean', 'min', 'max', ...(before ? ['mean before', 'change', '%'] : []), 'frames'];
     replace(this.table, h('table', { class: 'grid plain', 'aria-label': 'Counters over the selected frames' },
       h('thead', {}, h('tr', {}, ...heads.map((head, i) => h(i ? 'th' : 'td', { scope: i ? 'col' : null, class: i > 2 ? 'number' : 'text' }, head)))), h('tbody', {}, ...rows)));
   }
