@@ -266,7 +266,7 @@ TEST(Hash, is_stable_across_machines_and_differs_for_similar_inputs) {
   const std::array<uint32_t, 3> words{1, 2, 3};
   EXPECT_EQ(hash_words(words), hash_bytes(std::as_bytes(std::span(words))));
   EXPECT_EQ(to_string(Hash128{0x1234, 0xabcdef}), "00000000000012340000000000abcdef");
-  // What `xxh128sum` prints for these bytes.
+  // The output of `xxh128sum` for these bytes.
   EXPECT_EQ(to_string(hash_words({})), "99aa06d3014798d86001c324468d497f");
   EXPECT_EQ(to_string(hash_words(words)), "a76f94d1118f3bcfe6d1006dda205ce7");
   std::set<Hash128> seen{hash_words({})};

@@ -38,7 +38,7 @@ class FrameChoice {
   static std::optional<FrameChoice> parse(std::string_view text, int64_t every = 1);
 
   bool contains(int64_t frame) const { return contains_any(frame, frame); }
-  // Whether a frame from `first` to `last` is chosen.
+  // True if a frame from `first` to `last` is chosen.
   bool contains_any(int64_t first, int64_t last) const;
   bool contains_all() const {
     return every_ == 1 && ranges_.size() == 1 && contains_any(0, 0) && last() == INT64_MAX;

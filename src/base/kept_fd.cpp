@@ -13,7 +13,7 @@ namespace {
 // The kernel's table of descriptors grows with the highest one: not beyond 4,096.
 constexpr rlim_t kEnd = 4096;
 constexpr rlim_t kOurs = 64;
-// Of a character device, to distinguish our /dev/null from another one.
+// The number of a character device: it distinguishes our /dev/null from another one.
 constexpr int kKnownFlags = O_ACCMODE | O_APPEND | O_NONBLOCK;
 
 int moved_up(int fd) {

@@ -28,7 +28,7 @@ struct TallyLiveCounters {
   void (*wait)(uint32_t milliseconds);
   // Copies the first `count` totals.
   void (*read)(uint64_t* values, uint32_t count);
-  // Whether the process has created a swapchain: the frames of its capture then end at presents.
+  // True if the process has created a swapchain: the frames of its capture then end at presents.
   int (*presents)();
 };
 

@@ -29,7 +29,7 @@ struct SpecializationConstant {
 using Specialization = std::vector<SpecializationConstant>;
 
 // Makes any list a Specialization: of equal ids the first one stays, and a value is cut to its
-// size. What has no valid size is dropped.
+// size. Constants without a valid size are dropped.
 inline void make_valid(Specialization& constants) {
   std::erase_if(constants,
                 [](const auto& one) { return !SpecializationConstant::is_size(one.size); });

@@ -24,7 +24,7 @@ uint64_t load(std::string_view bytes) {
 
 }  // namespace
 
-// A hash of its own rather than that of base/hash.h: UUIDs must stay whatever hash captures have.
+// A hash of its own instead of base/hash.h: UUIDs must stay whatever hash captures have.
 std::array<uint8_t, 16> uuid_of(std::string_view name) {
   uint64_t a = kPrimeA ^ name.size();
   uint64_t b = kPrimeB + name.size();

@@ -34,7 +34,7 @@ enum class Storage : uint8_t {
   Float64 = 5
 };
 
-// What one value of a counter describes. A counter may be available at several scopes.
+// The thing that one value of a counter describes. A counter may be available at several scopes.
 enum class Scope : uint16_t {
   Block = 1 << 0,          // a basic block of a shader, in a command: VK_ARM_shader_instrumentation
   Region = 1 << 1,         // a region of a framebuffer: VK_ARM_performance_counters_by_region
@@ -67,7 +67,7 @@ constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
 enum class Number : uint32_t {
   Executions = 1,
   Subgroups = 2,
-  // By number of the target.
+  // Indexed by the target's number.
   BranchTarget0 = 3,
   BranchTarget1,
   BranchTarget2,

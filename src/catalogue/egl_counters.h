@@ -39,9 +39,10 @@ constexpr Counter egl_bytes(Number number, std::string_view id, std::string_view
 inline constexpr Counter kEglCounters[] = {
     egl_count(Number::GlDrawCalls, "gl_draw_calls", "Draw calls", kApi, "calls",
               "Calls of GL that draw, each one whatever it draws."),
-    egl_count(Number::GlDraws, "gl_draws", "Draws, each of a multi-draw", kApi, "draws",
-              "Direct draws of those calls, of a multi-draw each. What indirect draws and display "
-              "lists draw is not among them."),
+    egl_count(
+        Number::GlDraws, "gl_draws", "Draws, each of a multi-draw", kApi, "draws",
+        "Direct draws of those calls, of a multi-draw each. Draws of indirect calls and display "
+        "lists draw is not among them."),
     egl_count(Number::GlIndirectDraws, "gl_indirect_draws", "Indirect draws", kApi, "draws",
               "Draws whose arguments stand in a buffer, of a multi-draw each."),
     egl_count(Number::GlVertices, "gl_vertices", "Vertices submitted", kApi, "vertices",

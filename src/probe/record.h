@@ -24,8 +24,8 @@
 //             ^ first_counter(1)
 //
 // A stage begins at an even counter, so that one access can cover two of its counters. With several
-// shards, the stride and the record's address are multiples of 128 bytes (16 counters), so that no
-// two shards share a cache line. With one shard, the record ends after its last counter; a tiny
+// shards, the stride and the record's address are multiples of 128 bytes (16 counters), so that all
+// shards have their own cache lines. With one shard, the record ends after its last counter; a tiny
 // draw takes 32 bytes. Neither the stride nor first_counter(s), the capacity of the stages before
 // s, depends on S. Both reach the shader as specialization constants, in bytes.
 #pragma once

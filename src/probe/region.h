@@ -30,7 +30,7 @@ inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
 inline constexpr uint64_t kRegionBlockAlignment = 256;
 // Tags of the region pointer.
 inline constexpr uint32_t kRegionCounts = 1;  // the pass counts
-inline constexpr uint32_t kRegionOfDraw = 2;  // the address is that of a draw's header
+inline constexpr uint32_t kRegionOfDraw = 2;  // the address points to a draw's header
 inline constexpr uint32_t kRegionTags = 15;   // all bits that are not of the address
 
 // Packs two 16-bit numbers into one word, the first in the low half. All fragments load these

@@ -20,7 +20,7 @@ const T* find_in_chain(const void* chain, VkStructureType type) {
   return nullptr;
 }
 
-// The same for a chain of output structs, such as that of VkPhysicalDeviceFeatures2.
+// The same for a chain of output structs, such as a VkPhysicalDeviceFeatures2 chain.
 template <typename T>
 T* find_in_out_chain(void* chain, VkStructureType type) {
   for (auto* node = static_cast<VkBaseOutStructure*>(chain); node; node = node->pNext) {

@@ -8,7 +8,7 @@
 
 namespace tally::vk {
 
-// Whether the function belongs to a core version above the application's. `application_version` may
+// True if the function belongs to a core version above the application's. `application_version` may
 // be 0.
 bool is_newer_than(std::string_view name, uint32_t application_version);
 

@@ -21,10 +21,10 @@ VkResult own(const char* command, VkResult result, Handle& handle) {
   return own(command, result);
 }
 
-// What failed, for a message. Kept until the message can be sent.
+// The failed call, for a message. Kept until the message can be sent.
 struct OwnFailure {
   VkResult result = VK_SUCCESS;
-  const char* what = nullptr;  // the call; null if none is known
+  const char* what = nullptr;  // the call; null if it is not known
 
   // E.g. "vkCreateFence failed with VK_ERROR_OUT_OF_HOST_MEMORY".
   std::string text() const;
@@ -37,7 +37,7 @@ OwnFailure take_own_failure(VkResult result);
 
 // Waits for a fence of the layer. Where the wait itself fails, asks for the fence's status until it
 // is signalled: what is submitted may still use the layer's memory. Returns VK_SUCCESS, VK_TIMEOUT,
-// or an error that no other call can repair, as that of a lost device.
+// or an error that no other call can repair, such as a lost device.
 template <typename Table>
 VkResult wait_for_own_fence(Table& next, VkDevice device, VkFence fence, uint64_t timeout) {
   using Clock = std::chrono::steady_clock;

@@ -10,7 +10,7 @@
 
 namespace tally::vk {
 
-// What vkCreate*Pipelines or vkCreateShadersEXT was given; `info` may be null. Entries that lie
+// The argument of vkCreate*Pipelines or vkCreateShadersEXT; `info` may be null. Entries that lie
 // outside of the data, or have the size of no scalar, are left out.
 inline Specialization specialization_of(const VkSpecializationInfo* info) {
   Specialization constants;

@@ -24,7 +24,7 @@ class AnalyzedModule {
   const Module& module() const { return module_; }
   // `function`: index into Module::functions().
   const Result<Cfg>& cfg(uint32_t function) const;
-  // Of a function that has a Cfg.
+  // Only for a function that has a Cfg.
   const IntegerVariables& integer_variables(uint32_t function) const;
   const Result<BlockMap>& block_map(const EntryPoint& entry) const;
   // With the costs of the module that is specialized like this.

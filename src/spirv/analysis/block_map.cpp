@@ -53,7 +53,7 @@ class BlockMapBuilder {
   LineCursor cursor_;
   BlockMap map_;
 
-  // Of the current block: indices into the map's lines, and the line of the last instruction.
+  // For the current block: indices into the map's lines, and the line of the last instruction.
   std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
   LineKey last_key_{};
   uint32_t last_line_ = 0;
@@ -131,8 +131,7 @@ uint32_t BlockMapBuilder::instance_of(const SourcePlace& place, uint32_t functio
   return found->second;
 }
 
-// Not that of the compilation unit, nor that of the first source: some compilers name an include
-// there.
+// Neither the compilation unit's file nor the first source: some compilers name an include there.
 void BlockMapBuilder::find_main_file(uint32_t entry_function) {
   const uint32_t file = sources_.file_of_function(entry_function);
   if (file != kNone) map_.main_file_ = file;

@@ -24,7 +24,7 @@ namespace tally::spirv {
 // ran as often as the sum over its instances. Functions have their indices as instances; the others
 // follow. Without DebugInlinedAt inlined code belongs to the instance of the function that has it.
 struct LineCost {
-  SourceLocation location;  // its column is that of the first instruction
+  SourceLocation location;  // its column is the first instruction's
   InstructionMix mix;
   uint32_t source_function = kNone;  // index into BlockMap::source_functions()
   uint32_t instance = 0;
@@ -59,7 +59,7 @@ class BlockMap {
   std::span<const MappedFunction> functions() const { return functions_; }
   // With their texts as compilers number the lines (line_directives.h).
   std::span<const SourceFile> files() const { return files_; }
-  // Whether the costs may differ in pipelines that specialize the module differently.
+  // True if the costs may differ in pipelines that specialize the module differently.
   bool costs_depend_on_specialization() const { return costs_depend_on_specialization_; }
   // The base name of the file that the entry point's function is declared in, or of the first file
   // in the debug information if it does not say so; empty if there is none.

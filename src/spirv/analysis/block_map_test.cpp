@@ -359,7 +359,7 @@ TEST(block_map, each_call_that_was_inlined_is_an_instance) {
   }
 }
 
-// Not after its first source, which may be an include, nor after that of the compilation unit.
+// Not after its first source, which may be an include, nor after the compilation unit's.
 TEST(block_map, the_source_is_the_file_of_the_entry_points_function) {
   std::string text(kDebugInfo);
   EXPECT_EQ(map_of(test::assemble(text)).source_name(), "a.comp");

@@ -21,7 +21,7 @@ std::string literal_text(const Module& module, const Instruction& branch, size_t
   return is_signed ? fmt::format("{}", static_cast<int64_t>(value)) : fmt::format("{}", value);
 }
 
-// What leads to the block that `label` begins.
+// The edges that lead to the block that `label` begins.
 std::string switch_label(const Module& module, const Instruction& branch, uint32_t label) {
   std::string text = branch.operand(1) == label ? "default" : "";
   const uint32_t words = selector_words(module, branch.operand(0));

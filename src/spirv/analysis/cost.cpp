@@ -209,7 +209,7 @@ bool CostModel::depends_on_specialization(const Instruction& instruction) const 
   return false;
 }
 
-// The shape that determines the cost of an operation: that of its result, or of its operand if the
+// The shape that determines the cost of an operation: its result's, or its operand's if the
 // result is a pair (carry, borrow, extended product).
 const TypeShape& CostModel::value_shape(const Instruction& instruction) const {
   const TypeShape& result = types_.shape(instruction.type_id());

@@ -97,7 +97,7 @@ class InstructionMix {
   std::array<uint32_t, kCostClassCount> counts_{};
 };
 
-// Whether an instruction is executed. Declarations, labels, merges and debug information are not.
+// True if an instruction is executed. Declarations, labels, merges and debug information are not.
 bool is_executed(const Module& module, const Instruction& instruction);
 
 // The costs of the instructions of a module, which must outlive it.
@@ -113,7 +113,7 @@ class CostModel {
     return mix;
   }
 
-  // Whether the cost of an instruction may depend on a specialization constant: of any, because of
+  // True if the cost of an instruction may depend on a specialization constant: of any, because of
   // the size of a type, or of this one.
   bool types_depend_on_specialization() const { return types_.depends_on_specialization(); }
   bool depends_on_specialization(const Instruction& instruction) const;

@@ -112,7 +112,7 @@ constexpr std::string_view kTypes = R"(
   %entry = OpLabel
 )";
 
-// What one instruction costs beside being one.
+// The cost of one instruction, besides being one.
 Costs cost_of_text(const std::string& text) {
   const Module module =
       test::parsed(test::assemble(std::string(kTypes) + text + "\nOpReturn\nOpFunctionEnd"));

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // A fragment shader whose main() begins with `start`, goes round a loop with `body`, and ends with
-// `after`; it may call %callee, which is `callee`. What is given are whole instructions; `body` and
+// `after`; it may call %callee, which is `callee`. The texts are whole instructions; `body` and
 // `callee` end their blocks.
 struct Text {
   std::string start, body = "OpBranch %next\n", after = "OpReturn\n", callee = "OpReturn\n";

@@ -1,4 +1,4 @@
-// Whether a fragment shader may run after the depth and stencil tests.
+// True if a fragment shader may run after the depth and stencil tests.
 //
 // Drivers test early if that has no visible effect. They cannot do so once the shader writes to
 // memory, as counters do, unless the shader declares EarlyFragmentTests. The pass therefore
@@ -13,7 +13,7 @@ namespace tally::spirv {
 
 bool may_test_early(const Module& module, const EntryPoint& entry);
 
-// Whether the shader itself declares that all tests, and the counting of samples, come before it.
+// True if the shader itself declares that all tests, and the counting of samples, come before it.
 bool declares_early_tests(const Module& module, const EntryPoint& entry);
 
 }  // namespace tally::spirv

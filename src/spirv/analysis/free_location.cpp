@@ -44,7 +44,7 @@ class Locations {
   }
 
  private:
-  // Of a type.
+  // The locations that a type occupies.
   struct Extent {
     uint64_t size = kTooMany;  // in locations, without gaps
     uint32_t block = 0;        // the struct, also of an array of structs

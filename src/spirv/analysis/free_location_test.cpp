@@ -8,7 +8,7 @@
 namespace tally::spirv {
 namespace {
 
-// Of a vertex shader's outputs %a and %b, of the types given, decorated as said.
+// The free location of a vertex shader with outputs %a and %b of these types, decorated as given.
 std::optional<uint32_t> free_behind(std::string_view decorations, std::string_view type_a,
                                     std::string_view type_b = "%f32") {
   const Module module = test::parsed(test::assemble(fmt::format(R"(

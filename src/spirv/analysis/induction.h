@@ -1,4 +1,4 @@
-// What analyses of induction variables share: the variables of a function that hold 32-bit
+// Shared by the analyses of induction variables: the variables of a function that hold 32-bit
 // integers and are only loaded and stored, operations with a constant, and where values come from.
 //
 // Values that may be computed with less than 32 bits (RelaxedPrecision) are left out.
@@ -28,7 +28,7 @@ class IntegerVariables {
   std::span<const VariableStore> stores(uint32_t block) const { return stores_[block]; }
   // The variable from which an instruction of the block loads `id`, or 0.
   uint32_t loaded_from(const Module& module, uint32_t id, const CfgBlock& block) const;
-  // What the block stores last in the variable, or 0.
+  // The value that the block stores last in the variable, or 0.
   uint32_t last_value(uint32_t variable, uint32_t block) const;
 
  private:
@@ -46,9 +46,9 @@ class Origins {
  public:
   Origins(const Module& module, const Function& function);
 
-  // Of a value that OpBitcasts made, what they made it of; a bitcast that may be computed with less
-  // than 32 bits counts as another value. Of a pointer to a member whose indices are constants, the
-  // pointer to the whole. Of all others the id itself.
+  // The source of a value that OpBitcasts made; a bitcast that may be computed with less than 32
+  // bits counts as another value. For a pointer to a member whose indices are constants, the
+  // pointer to the whole. For all others the id itself.
   uint32_t of(uint32_t id) const;
 
  private:

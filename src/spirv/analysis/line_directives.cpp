@@ -32,13 +32,13 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-// Whether the compiler may have made code of the line.
+// True if the compiler may have made code of the line.
 bool may_have_code(std::string_view line) {
   line = trimmed(line);
   return !line.empty() && !line.starts_with('#') && !line.starts_with("//");
 }
 
-// What follows the `#` of a directive; empty if the line is none.
+// The text after the `#` of a directive; empty if the line is not a directive.
 std::string_view after_hash(std::string_view line) {
   line = trimmed(line);
   return line.starts_with('#') ? trimmed(line.substr(1)) : std::string_view();
@@ -71,7 +71,7 @@ struct LineDirective {
   std::string name;
 };
 
-// What follows `#` or `#line`.
+// The text after `#` or `#line`.
 std::optional<LineDirective> parse_numbers(std::string_view rest) {
   LineDirective directive;
   rest = trimmed(rest);
@@ -247,7 +247,7 @@ class LineNumbers {
   std::unordered_map<std::string, uint32_t> names_;
   std::vector<Lines> lines_;  // by file
   std::vector<std::pair<Position, std::string_view>> found_;
-  // Of the text that is being read.
+  // State of the text that is being read.
   uint32_t own_ = 0;
   std::vector<Position> positions_;  // of the next line
   int depth_ = 0;                    // of conditions

@@ -12,7 +12,7 @@
 
 namespace tally::spirv {
 
-// What stands for the text of a line with code that no text has.
+// Shown in place of a line that has code but that no text contains.
 inline constexpr std::string_view kNoText = "(not available)";
 
 // Beyond this number a line has no text, so that its file can be written.

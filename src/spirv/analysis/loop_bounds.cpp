@@ -26,7 +26,7 @@ struct Test {
   bool is_signed = false;
 };
 
-// What a number may be.
+// The range of values that a number may have.
 struct Range {
   uint32_t low, high;
 };
@@ -96,7 +96,7 @@ uint32_t passes_of_sums(const Test& test, const Induction& induction, uint32_t l
     for (int64_t* number : {&low, &high, &step, &limit}) *number = -*number;
   }
   if (test.or_equal) ++limit;
-  // What passes must not wrap around in the next step.
+  // The next value may wrap around.
   if (step <= 0 || limit - 1 + step > high) return kUnbounded;
   int64_t first = low;
   if (first_value) first = extend(*first_value, test.is_signed) * (descends ? -1 : 1);
@@ -299,7 +299,7 @@ class FunctionBounds {
     return test;
   }
 
-  // Whether `id` has the same value in each iteration.
+  // True if `id` has the same value in each iteration.
   bool is_unchanged(const Loop& loop, const StoresByVariable& stores, uint32_t id) const {
     if (is_fixed(id) && !is_in(loop, id)) return true;
     const uint32_t origin = origins_->of(id);
@@ -312,13 +312,13 @@ class FunctionBounds {
     return is_in_constant_memory(pointer);
   }
 
-  // Whether every use of `id` has the value that its definition computes.
+  // True if every use of `id` has the value that its definition computes.
   bool is_fixed(uint32_t id) const {
     const Op opcode = module_.opcode_of(id);
     return opcode != Op::OpNop && opcode != Op::OpUndef && !is_relaxed(module_, id);
   }
 
-  // Whether a block of the loop computes `id`.
+  // True if a block of the loop computes `id`.
   bool is_in(const Loop& loop, uint32_t id) const {
     const uint32_t index = module_.definition_index(id);
     const auto after = std::ranges::upper_bound(cfg_.blocks(), index, {}, &CfgBlock::begin);

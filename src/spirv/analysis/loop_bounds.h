@@ -41,7 +41,7 @@ struct LoopBound {
   uint32_t distinct = 0;
 };
 
-// Of all loops of a function that has a Cfg, outer ones before those in them. `entry` is the entry
+// Bounds of all loops of a function that has a Cfg, outer loops first. `entry` is the entry
 // point that reaches the function.
 std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                         uint32_t function);

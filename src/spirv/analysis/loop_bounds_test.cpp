@@ -9,7 +9,7 @@
 namespace tally::spirv {
 namespace {
 
-// What stands where in a loop: start -> header -> test -> body -> next -> header, test -> after.
+// Places in a loop: start -> header -> test -> body -> next -> header, test -> after.
 // Value %i is what `test` compares.
 struct LoopText {
   std::string decorations = "";
@@ -76,7 +76,7 @@ Bounds bounds_of(const std::string& text) {
   return bounds;
 }
 
-// Of the header.
+// The bound of the header's loop.
 uint32_t bound_of(const LoopText& loop) { return bounds_of(text_of(loop)).blocks[1]; }
 
 template <typename Change>
@@ -321,7 +321,7 @@ TEST(LoopBounds, a_loop_with_two_entries_is_not_bounded) {
   EXPECT_EQ(bound_with({}, enter), kUnbounded);
 }
 
-// Of the loop that starts at the number of the invocation.
+// The bound of the loop that starts at the invocation's number.
 LoopBound from_invocation(const std::string& first, const std::string& comparison,
                           const std::string& step = "%stride") {
   LoopText loop;

@@ -9,7 +9,7 @@
 
 namespace tally::spirv {
 
-// By block. Takes time in proportion to the graph.
+// Indexed by block. The time is linear in the size of the graph.
 std::vector<bool> blocks_in_loops(const Cfg& cfg);
 
 }  // namespace tally::spirv

@@ -19,7 +19,7 @@ class ComponentFinder {
         low_(successors.size()),
         on_stack_(successors.size()) {}
 
-  // The strongly connected components of the vertices whose region is that of `vertices`.
+  // The strongly connected components of the vertices in the same region as `vertices`.
   std::vector<Vertices> find(const Vertices& vertices) {
     for (const uint32_t v : vertices) index_[v] = 0;
     components_.clear();

@@ -10,7 +10,7 @@ using spv::Op;
 
 constexpr uint32_t kRoot = kNone;
 
-// The structured constructs of one function. The number of a construct is that of its header block;
+// The structured constructs of one function. A construct has the number of its header block;
 // the cases of a switch are constructs of their own, numbered by their first block after all
 // blocks.
 class Nesting {
@@ -23,7 +23,7 @@ class Nesting {
         returns_(2 * count_),
         depths_(count_) {}
 
-  // By block.
+  // Indexed by block.
   const std::vector<uint32_t>& find() {
     if (cfg_.blocks().empty()) return depths_;
     find_constructs();

@@ -8,8 +8,8 @@
 
 namespace tally::spirv {
 
-// Of the entry point with its callees. An upper bound if control flow is not structured. 0 if a
-// control-flow graph cannot be built; the pass refuses such modules.
+// The nesting depth of the entry point with its callees. An upper bound if control flow is not
+// structured. 0 if a control-flow graph cannot be built; the pass refuses such modules.
 uint32_t nested_conditionals(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 }  // namespace tally::spirv

@@ -83,7 +83,7 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
-// Whether the record pointer has an impossible value.
+// True if the record pointer has an impossible value.
 uint32_t never(PassContext& context, const TaggedRecordPointers& pointers,
                InstructionBuilder& code) {
   Editor& editor = context.editor;
@@ -186,7 +186,7 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
   editor.move_entry_point(context.entry, function);
 }
 
-// Whether the only exit is in a loop of its function.
+// True if the only exit is in a loop of its function.
 bool only_exit_is_in_loop(const AnalyzedModule& analyzed, std::span<const Exit> exits) {
   if (exits.size() != 1) return false;
   const uint32_t exit = exits[0].instruction;
@@ -275,7 +275,7 @@ Status check_options(const BlockCountOptions& options) {
   return check_packed_draw_indices(options);
 }
 
-// Whether a module without counters needs no other change.
+// True if a module without counters needs no other change.
 bool only_counts(const BlockCountOptions& options) {
   return !options.regions &&
          !(options.packed_draw_indices && options.stage == ExecutionModel::Vertex);

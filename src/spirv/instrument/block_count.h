@@ -1,7 +1,7 @@
 // The block-count pass: instruments a module to count exactly how often each block is executed.
 //
-// The pass counts executions of the original module by non-helper invocations. What the shader
-// computes is unchanged. The counts go to a record (probe/record.h) whose address the code reads at
+// The pass counts executions of the original module by non-helper invocations. The shader's
+// results are unchanged. The counts go to a record (probe/record.h) whose address the code reads at
 // run time. The words therefore depend only on the module and the options, and drivers' caches hit.
 //
 // With Counting::Private, one invocation's count of one block wraps after 2^32 - 1.
@@ -28,7 +28,8 @@ struct BlockCountResult {
   // For the user: which functions are not counted, and why; empty if there are none. Their blocks
   // have no counts (MappedFunction::is_countable).
   std::string left_out;
-  // Of a fragment shader: all its invocations come after the tests, as it or the pass declares.
+  // Fragment shaders only: all invocations come after the tests, as the shader or the pass
+  // declares.
   bool tests_early = false;
 };
 

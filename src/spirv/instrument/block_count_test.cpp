@@ -343,7 +343,8 @@ TEST(BlockCount, the_map_of_blocks_says_which_functions_instructions_on_matrices
 }
 
 // Reduced (matrix, mask, function); loaded (pointer, object, layout, no memory operands, those of
-// tensors: bit 0 is a view, bit 1 the function that decodes an element, bit 2 that of a vector).
+// tensors: bit 0 is a view, bit 1 a function that decodes an element, bit 2 one that decodes a
+// vector).
 TEST(BlockCount, every_instruction_on_matrices_that_calls_functions_is_known) {
   const auto left_out = [](spv::Op opcode,
                            std::function<test::Words(const MatrixModule&)> operands) {

@@ -52,7 +52,7 @@ class Builtins {
   // A component, with the built-in's own type.
   uint32_t load_component(InstructionBuilder& code, const Input& input, uint32_t size,
                           uint32_t component, uint32_t* type);
-  // Whether `type` is valid for a built-in of `size` components.
+  // True if `type` is valid for a built-in of `size` components.
   bool fits(spv::BuiltIn builtin, uint32_t size, uint32_t type) const;
 
   PassContext& context_;

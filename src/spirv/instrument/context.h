@@ -23,7 +23,7 @@ struct ExitPlaces {
   bool in_loop = false;    // the only one is in a loop: lanes may leave in different iterations
   std::vector<Exit> late;  // demotions that wait until then (late_demotions.h)
 
-  // Whether all invocations end at one place.
+  // True if all invocations end at one place.
   bool only_one() const {
     return wraps ? exits.empty() : exits.size() == 1 && exits[0].kind == Exit::Kind::End;
   }
@@ -42,7 +42,7 @@ struct PassContext {
   bool demotes;              // an invocation may be demoted before it writes its counts
   ExitPlaces places;
 
-  // Whether the code that writes the counts stands where invocations end, not in a function.
+  // True if the code that writes the counts stands where invocations end, not in a function.
   bool flushes_in_place() const { return options.driver.prefers_small_code && places.only_one(); }
   // ... and that is the return of the application's entry point.
   bool flushes_in_entry_point() const {

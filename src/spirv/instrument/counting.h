@@ -55,9 +55,9 @@ class SubgroupCode {
   uint32_t bits_below(InstructionBuilder& code, uint32_t ballot);
   // The number of the lowest lane of the ballot.
   uint32_t lowest(InstructionBuilder& code, uint32_t ballot);
-  // Whether the lane is the lowest of the ballot.
+  // True if the lane is the lowest of the ballot.
   uint32_t is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live);
-  // Whether the lane is the lowest active one.
+  // True if the lane is the lowest active one.
   uint32_t elect(InstructionBuilder& code);
   // The 32-bit value that the lowest active lane has.
   uint32_t of_lowest(InstructionBuilder& code, uint32_t value);

@@ -5,7 +5,7 @@
 
 namespace tally::spirv {
 
-// Of a subgroup, where DriverWorkarounds::prefers_small_code.
+// Lanes of a subgroup, where DriverWorkarounds::prefers_small_code.
 inline constexpr uint32_t kMaxLanesOfSmallCode = 8;
 
 struct DriverWorkarounds {

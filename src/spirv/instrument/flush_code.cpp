@@ -146,7 +146,7 @@ void FlushCode::take_part(InstructionBuilder& code, uint32_t lanes) {
   takes_part_ = both(code, takes_part_, somebody);
 }
 
-// Whether the lane is the lowest of the lanes that count.
+// True if the lane is the lowest of the lanes that count.
 uint32_t FlushCode::is_first(InstructionBuilder& code) {
   if (is_first_ == 0) is_first_ = code.emit(Op::OpIEqual, boolean_, {below_, constant(0)});
   return is_first_;
@@ -158,7 +158,7 @@ uint32_t FlushCode::with_first(InstructionBuilder& code) {
   return subgroup_.bit_count(code, subgroup_.ballot(code, first));
 }
 
-// Whether each lane adds its own counts; 0 if that never happens. One vote covers both cases: a
+// True if each lane adds its own counts; 0 if that never happens. One vote covers both cases: a
 // lane with a large count votes with a value that differs from all others and from all draw
 // indices.
 uint32_t FlushCode::counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer) {
@@ -173,7 +173,7 @@ uint32_t FlushCode::counts_alone(InstructionBuilder& code, const RecordPointer& 
   return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
 }
 
-// Whether a count of the lane is so large that a sum could overflow; 0 if none can be.
+// True if a count of the lane is so large that a sum could overflow; 0 if none can be.
 uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
   uint32_t all = 0;
   for (const PrivateSlot& slot : slots_) {
@@ -203,7 +203,7 @@ void FlushCode::add_shared_out(InstructionBuilder& code, const ShardAddress& sha
   });
 }
 
-// Whether the lane adds one of the sums.
+// True if the lane adds one of the sums.
 uint32_t FlushCode::has_turn(InstructionBuilder& code, size_t sums) {
   if (rank_ != 0) {
     const uint32_t count = constant(static_cast<uint32_t>(sums));

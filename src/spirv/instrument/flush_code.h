@@ -4,7 +4,7 @@
 // counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n,
 // r + 2n ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces
 // many of a single lane. The sums are straight-line code. Counters are processed 16 at a time.
-// Nothing guarantees that the lanes reconverge in between, so those that did are ranked anew.
+// Lanes may not reconverge between batches, so ranks are recomputed.
 //
 // Two cases rule out sums: a count of 2^25 or more, because the sum of up to 128 lanes may not fit
 // into 32 bits, and lanes of different draws. Then every lane adds its own counts, as rank 0 of 1.

@@ -65,7 +65,8 @@ TEST(FlushCode, short_code_stands_behind_all_returns_of_the_entry_point) {
   EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
 }
 
-// What a shader with a workgroup of that execution mode becomes; `globals` may say otherwise.
+// The module that a shader with this workgroup size becomes; `globals` may override the
+// declarations.
 std::string short_code_of(const std::string& local_size, const std::string& decorations = "",
                           const std::string& globals = "") {
   return instrumented(header("OpEntryPoint GLCompute %main \"main\"\n"

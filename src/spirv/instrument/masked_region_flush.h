@@ -3,7 +3,7 @@
 // for lanes that are masked out, and the only branch is the one back to the start of a loop. So:
 //
 // - One lane loads the words of the block and passes them on, and the same lane does all additions.
-// - A loop takes the enabled counters in turn, instead of a branch for each possible counter.
+// - A loop over the enabled counters replaces a branch for each possible counter.
 #pragma once
 
 #include <functional>

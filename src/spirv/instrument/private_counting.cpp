@@ -193,15 +193,15 @@ class PrivateCounting : public CounterCode {
 
   bool may_flush_twice() const { return flushes_in_between_ != 0; }
 
-  // Whether the lanes that end together also began together.
+  // True if the lanes that end together also began together.
   bool ends_as_it_begins() const {
     const SegmentGraph& graph = tools_.context.graph;
     return !tools_.context.stage.repacks && graph.segments.size() == 1 && graph.exits.size() == 1 &&
            !may_flush_twice();
   }
 
-  // lavapipe optimises a shader twice, private variables only the second time. What it finds then
-  // takes it longer than if the variable is that of a function.
+  // lavapipe optimises a shader twice, private variables only the second time. That takes longer
+  // than with a variable of a function.
   uint32_t new_variable(uint32_t initial) {
     if (is_local_) return locals_.emplace_back(Local{editor().new_id(), initial}).variable;
     const uint32_t variable =
@@ -229,7 +229,7 @@ class PrivateCounting : public CounterCode {
     return variables_.size() - 1;
   }
 
-  // What an invocation adds: nothing once it was demoted.
+  // The amount that an invocation adds: nothing once it was demoted.
   uint32_t counted(InstructionBuilder& code, uint32_t value) {
     return tools_.late_demotions == nullptr ? value
                                             : tools_.late_demotions->unless_demoted(code, value);
@@ -293,7 +293,7 @@ class PrivateCounting : public CounterCode {
     tools_.context.add_function(code);
   }
 
-  // Whether the lane is the lowest of the live ones. Without counting bits, which takes NVIDIA's
+  // True if the lane is the lowest of the live ones. Without counting bits, which takes NVIDIA's
   // hardware four times as long, and without OpGroupNonUniformElect, which SwiftShader gets wrong
   // in loops.
   uint32_t is_first(InstructionBuilder& code, uint32_t live) {

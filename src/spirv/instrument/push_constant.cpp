@@ -93,7 +93,7 @@ struct PushBlock {
   std::vector<uint32_t> members;  // types
 };
 
-// Of a variable.
+// The block type of a variable.
 Result<PushBlock> block_of(const Module& module, uint32_t variable_id) {
   const auto variable = module.definition(variable_id);
   const auto pointer = module.definition(variable->type_id());

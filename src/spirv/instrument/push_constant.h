@@ -23,11 +23,11 @@ struct PushConstantMember {
 Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& entry, uint32_t type,
                                              uint32_t offset);
 
-// Whether the block that the entry point uses, or that drivers see in its place, extends beyond a
+// True if the block that the entry point uses, or that drivers see in its place, extends beyond a
 // byte. False where no such block can be found.
 bool push_constants_extend_beyond(const Module& module, const EntryPoint& entry, uint32_t offset);
 
-// Whether that block can be moved. True if there is none.
+// True if that block can be moved. True if there is none.
 bool can_move_push_constants(const Module& module, const EntryPoint& entry);
 
 // Replaces the block by one with the address of its bytes at `address_offset` and a member of

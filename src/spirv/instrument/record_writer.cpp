@@ -79,7 +79,7 @@ uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
   return code.emit(Op::OpShiftRightLogical, u32_, {sum, editor_.constant_u32(4)});
 }
 
-// Whether the stage's additions are spread over the shards.
+// True if the stage's additions are spread over the shards.
 bool RecordWriter::has_shards() const {
   const bool one_thread =
       context_.options.driver.prefers_small_code && !context_.stage.lanes_are_invocations;

@@ -38,7 +38,7 @@ class RecordWriter {
   }
   // The value 1, which the compiler cannot know to be 1.
   uint32_t opaque_one(InstructionBuilder& code);
-  // Whether the lanes of a subgroup may belong to different draws with different records. They do
+  // True if the lanes of a subgroup may belong to different draws with different records. They do
   // if their `draw_bytes` differ.
   bool may_be_mixed() const {
     return draw_index_ != nullptr && !context_.options.driver.keeps_draws_apart;
@@ -77,7 +77,7 @@ class RecordWriter {
   void emit_add_64(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   bool has_shards() const;
-  // Whether the shard is the number of the streaming multiprocessor.
+  // True if the shard is the number of the streaming multiprocessor.
   bool follows_from_sm() const;
   uint32_t shard_terms(InstructionBuilder& code);
   uint32_t shard(InstructionBuilder& code, uint32_t shards_log2);

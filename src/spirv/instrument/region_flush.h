@@ -56,7 +56,7 @@ class RegionFlush {
   bool uses_sums(const RegionValue& value) const {
     return value.byte || (value.of_blocks && !summed_.empty());
   }
-  // Whether its sum is an operation of the subgroup. Otherwise it follows from sums_ and lanes_.
+  // True if its sum is an operation of the subgroup. Otherwise it follows from sums_ and lanes_.
   bool needs_lanes(const RegionValue& value) const {
     return (!value.terms.empty() || value.of_samples) && !uses_sums(value);
   }

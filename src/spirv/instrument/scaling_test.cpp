@@ -29,7 +29,7 @@ void instrument(const LargeModule& module, const BlockCountOptions& options) {
   EXPECT_TRUE(result) << result.error().message;
 }
 
-// What the layer does with a module, in several ways.
+// The layer's work on a module, in several ways.
 void work_on(const LargeModule& module) {
   EXPECT_TRUE(BlockMap::build(test::parsed(module.words), module.stage, "main"));
   BlockCountOptions options = options_of(module);
@@ -42,7 +42,7 @@ void work_on(const LargeModule& module) {
   instrument(module, options);
 }
 
-// Of this thread, so that what else the machine does makes no difference.
+// Time of this thread, so that other work of the machine makes no difference.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -57,7 +57,7 @@ double seconds_for(const LargeModule& module) {
 
 class Scaling : public testing::TestWithParam<std::string_view> {
  protected:
-  // Memory is kept for the next round: the kernel's time for new pages is not that of the pass.
+  // Memory is kept for the next round: the kernel's time for new pages is not part of the pass.
   static void SetUpTestSuite() {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -65,7 +65,7 @@ class Scaling : public testing::TestWithParam<std::string_view> {
 };
 
 // It would take 256 times as long if the time grew with the square. It may take more than 16 times
-// as long: the larger module does not fit into the caches. What else the machine does can only make
+// as long: the larger module does not fit into the caches. Other work of the machine can only make
 // a round longer, so the shortest counts.
 TEST_P(Scaling, sixteen_times_the_blocks_take_less_than_100_times_as_long) {
   constexpr int kRounds = 8;
@@ -127,7 +127,7 @@ TEST(Scaling, the_bound_of_ids_costs_nothing) {
   const double low = seconds();
   module.words[3] = kBoundLimit - 10'000;
   EXPECT_LT(seconds(), 4 * low + 0.05);
-  // The highest id is that of a type, too.
+  // The highest id is a type's, too.
   const test::Words type = test::instruction(spv::Op::OpTypeStruct, {module.words[3] - 1});
   const auto first =
       std::ranges::find(module.words, test::instruction(spv::Op::OpTypeVoid, {1})[0]);

@@ -82,7 +82,7 @@ class SmallFlush {
     });
   }
 
-  // Whether each subgroup has a lane for each counter, and all counts are small. Subgroups are full
+  // True if each subgroup has a lane for each counter, and all counts are small. Subgroups are full
   // if the rows of the workgroup fill them.
   bool can_share() const {
     if (!sums_up() || !keeps_all_lanes() || slots_.size() < 2 ||
@@ -95,7 +95,7 @@ class SmallFlush {
     return width != 0 && width % kMaxLanesOfSmallCode == 0;
   }
 
-  // Whether the lanes that end here are all that began.
+  // True if the lanes that end here are all that began.
   bool all_end_here() const {
     return tools_.context.flushes_in_place() && !tools_.context.places.in_loop &&
            !tools_.context.stage.repacks;
@@ -103,7 +103,7 @@ class SmallFlush {
   // ... the lowest of them lane 0.
   bool keeps_all_lanes() const { return all_end_here() && !tools_.context.stage.has_helpers; }
 
-  // Whether the lane is the lowest active one. llvmpipe elects a lane in a loop over the lanes; to
+  // True if the lane is the lowest active one. llvmpipe elects a lane in a loop over the lanes; to
   // read a value of the lowest lane, it needs such a loop only before 25.0.
   uint32_t is_first() {
     const bool is_lane_0 = keeps_all_lanes();

@@ -1,4 +1,4 @@
-// What the pass has to know about each shader stage. Names and numbers are in catalogue/stages.h; a
+// Traits of each shader stage that the pass needs. Names and numbers are in catalogue/stages.h; a
 // new stage needs a row in both tables.
 #pragma once
 
@@ -22,14 +22,14 @@ struct ShardTerm {
 struct StageTraits {
   spv::ExecutionModel model;
   bool has_helpers;
-  // Whether all active lanes of a subgroup are invocations or helpers. In the geometry stages,
+  // True if all active lanes of a subgroup are invocations or helpers. In the geometry stages,
   // drivers fill subgroups with further lanes whose writes have no effect but that take part in
   // ballots: SwiftShader's ballot has four lanes for the three vertices of a triangle.
   bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
-  // Whether calls of other shaders may put subgroups together anew.
+  // True if calls of other shaders may regroup the invocations of a subgroup.
   bool repacks = false;
-  // Whether a flush adds zeros too. Most counts of a workgroup that shapes a mesh are not zero, so
+  // True if a flush adds zeros too. Most counts of a workgroup that shapes a mesh are not zero, so
   // that to test each costs more than it saves.
   bool adds_zeros = false;
 };

@@ -34,7 +34,7 @@ class SubgroupCounting : public CounterCode {
   }
 
  private:
-  // What a function adds: the lanes, one for the subgroup, or the lanes with a condition.
+  // The value that a function adds: the lanes, one for the subgroup, or the lanes with a condition.
   enum What { kLanes, kSubgroups, kLanesIf };
   static constexpr const char* kNames[] = {"tally.count", "tally.count_subgroup", "tally.count_if"};
 
@@ -47,7 +47,7 @@ class SubgroupCounting : public CounterCode {
     return code.emit(Op::OpLogicalNot, editor().type_bool(), {same});
   }
 
-  // Whether the lane adds. If the lanes belong to different draws, every live lane does.
+  // True if the lane adds. If the lanes belong to different draws, every live lane does.
   uint32_t own_or(InstructionBuilder& code, uint32_t mixed, uint32_t live, uint32_t is_lowest) {
     const uint32_t boolean = editor().type_bool();
     const uint32_t own = live == 0 ? mixed : code.emit(Op::OpLogicalAnd, boolean, {mixed, live});

@@ -7,7 +7,7 @@
 
 namespace tally::spirv {
 
-// Whether the application's push constants go to memory (AddressSource::block_address).
+// True if the application's push constants go to memory (AddressSource::block_address).
 bool moves_push_constants(const Module& module, const EntryPoint& entry,
                           const AddressSource& address);
 

@@ -90,7 +90,7 @@ void TessellationCounting::insert() {
   editor_.move_entry_point(context_.entry, function);
 }
 
-// Whether some loop of the entry point is left only by returns, so that its merge block never runs.
+// True if some loop of the entry point is left only by returns, so that its merge block never runs.
 bool TessellationCounting::returns_from_loop() const {
   const Module& module = context_.module();
   const SegmentGraph& graph = context_.graph;
@@ -117,7 +117,7 @@ void TessellationCounting::begin_function(InstructionBuilder& code, uint32_t fun
   code.label(code.new_id());
 }
 
-// What the first invocation does at the end.
+// The code of the first invocation at the end.
 uint32_t TessellationCounting::make_patch_function() {
   const uint32_t function = editor_.new_id();
   editor_.name(function, "tally.patch");

@@ -28,7 +28,7 @@ class CallGraph {
 
   // Each once, ascending.
   std::span<const uint32_t> callees(uint32_t function) const;
-  // Whether a cooperative matrix instruction calls the function or one of its callers. Such a
+  // True if a cooperative matrix instruction calls the function or one of its callers. Such a
   // function runs at least once for each element; the implementation chooses how often and in which
   // invocation (SPV_NV_cooperative_matrix2).
   bool is_called_by_matrices(uint32_t function) const { return called_by_matrices_[function]; }

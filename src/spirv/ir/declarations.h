@@ -1,4 +1,4 @@
-// The types and constants of a module and of its edits, by content, so that none is declared twice.
+// The types and constants of a module and of its edits, by content: each is declared once.
 #pragma once
 
 #include <cstdint>

@@ -411,7 +411,7 @@ TEST(layout, code_begins_after_phis_and_variables) {
   EXPECT_EQ(first_insertion(module, block(3)), block(3).begin + 1);
 }
 
-// What the functions of InstructionBuilder append, in SPIRV-Tools' own words.
+// The output of InstructionBuilder's functions, as SPIRV-Tools prints it.
 TEST(code, instructions_are_what_they_say) {
   const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
   Editor editor(module);

@@ -1,4 +1,4 @@
-// What the SPIR-V registry's grammar says of operands: the enumerants of their kinds, and the
+// Operands in the SPIR-V registry's grammar: the enumerants of their kinds, and the
 // instructions of extended sets. Kinds of operands are named as there; a text of several separates
 // them by spaces, and adds "?" to what may be missing and "*" to what may repeat.
 #pragma once
@@ -27,7 +27,7 @@ struct ExtendedInstruction {
   std::string_view name;
   std::string_view operands;
 };
-// Of the set that a module imports under this name. Null if it is not known.
+// The set that a module imports under this name. Null if it is not known.
 const ExtendedInstruction* find_extended_instruction(std::string_view set, uint32_t number);
 
 // Calls visit(kind, quantifier) for each kind of a text; the quantifier is '?', '*' or 0.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Updates the tables beside it from the SPIR-V registry's grammar: grammar_tables.py FOLDER
+"""Updates the tables in its folder from the SPIR-V registry's grammar: grammar_tables.py FOLDER
 
 FOLDER holds spirv.core.grammar.json and the grammars of the extended instruction sets, as spirv-headers installs them
 (/usr/include/spirv/unified1). In opcode_table.inc it adds new opcodes, whose cost is then to be chosen by hand, and
@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 
-# By what the names begin with under which modules import the sets; the newest grammar of each. The kinds of operands of
+# Keyed by the prefix under which modules import a set; the newest grammar of each. The kinds of operands of
 # OpenCL.DebugInfo.100 contain those of DebugInfo, so its grammar comes first.
 SETS = {
     "GLSL.std.450": "extinst.glsl.std.450.grammar.json",

@@ -78,7 +78,8 @@ class InstructionBuilder {
     return after;
   }
 
-  // What a turn of a loop leaves: the value of the next turn, and whether there is one.
+  // The results of one iteration of a loop: the value of the next iteration, and whether there is
+  // one.
   struct Turn {
     uint32_t value, again;
   };

@@ -44,7 +44,7 @@ enum class ExtInstSet : uint8_t {
   NonSemantic,         // any other of that prefix
 };
 
-// Whether its instructions have no effect on what is computed.
+// True if its instructions have no effect on what is computed.
 constexpr bool is_debug_information(ExtInstSet set) {
   return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
          set == ExtInstSet::NonSemantic;
@@ -109,7 +109,7 @@ class Module {
   // Those of all functions, ordered by function.
   std::span<const uint32_t> execution_modes() const { return execution_modes_.instructions; }
 
-  // Whether an id is a variable declared outside of functions.
+  // True if an id is a variable declared outside of functions.
   bool is_global_variable(uint32_t id) const;
 
   // In module order.
@@ -133,14 +133,14 @@ class Module {
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // Those of all ids, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }
-  // Whether the module has decoration groups.
+  // True if the module has decoration groups.
   bool decorates_in_groups() const;
   // The first operand of a decoration of `id` (0 if it has none), if `id` has the decoration.
   std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
   std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
                                             spv::Decoration decoration) const;
 
-  // Whether a specialization constant has this SpecId.
+  // True if a specialization constant has this SpecId.
   bool has_spec_id(uint32_t spec_id) const;
 
   bool has_capability(spv::Capability capability) const;
@@ -153,7 +153,7 @@ class Module {
   // The value of an integer constant of at most 64 bits, zero-extended. Specialization constants
   // have their default values, and what is computed of them follows. Empty for other ids.
   std::optional<uint64_t> constant_value(uint32_t id) const;
-  // Whether the value of a constant, or of a part of it, may be specialized.
+  // True if the value of a constant, or of a part of it, may be specialized.
   bool is_specialization_constant(uint32_t id) const;
 
   // The constants that have a SpecId, in module order.
@@ -173,8 +173,9 @@ class Module {
   void fold_constants();
   // Indices of instructions about ids.
   struct About {
-    std::vector<uint32_t> ids;           // sorted
-    std::vector<uint32_t> instructions;  // beside them; of one id, in module order
+    std::vector<uint32_t> ids;  // sorted
+    std::vector<uint32_t>
+        instructions;  // the instructions themselves; those of one id are in module order
     std::span<const uint32_t> of(uint32_t id) const;
   };
 

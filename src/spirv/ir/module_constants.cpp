@@ -62,7 +62,7 @@ std::optional<uint64_t> shifted(Op operation, uint64_t a, uint64_t by, uint32_t 
   return static_cast<uint64_t>(as_signed(a, width) >> by);
 }
 
-// `width` is that of the operands.
+// `width` is the operands' width.
 std::optional<uint64_t> binary(Op operation, uint64_t a, uint64_t b, uint32_t width) {
   const int64_t one = as_signed(a, width), other = as_signed(b, width);
   switch (operation) {

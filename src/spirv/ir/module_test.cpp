@@ -314,7 +314,7 @@ TEST(module, errors_name_the_word) {
   EXPECT_THAT(error_of(bare({function(3), label(4), kReturn})), HasSubstr("word 13"));
 }
 
-// What every reader of src/spirv makes of words that may be anything. The point is that it returns.
+// Every reader of src/spirv on words that may be anything. The point is that it returns.
 void look_at(std::span<const uint32_t> words) {
   const Result<Module> module = Module::parse(words);
   if (!module) return;

@@ -1,5 +1,5 @@
 // The shapes of a module's types: the number and width of components, and the bytes. One pass makes
-// an entry for each instruction before the first function, so the cost of a nested type is that of
+// an entry for each instruction before the first function, so a nested type costs as much as
 // its own words. Sizes saturate.
 #pragma once
 
@@ -37,7 +37,7 @@ class TypeTable {
   const TypeShape& shape(uint32_t type_id) const;
   // The shape of the type of a value, by its id.
   const TypeShape& shape_of(uint32_t id) const { return shape(module_->type_of(id)); }
-  // Whether a specialization constant determines the size of a type.
+  // True if a specialization constant determines the size of a type.
   bool depends_on_specialization() const { return depends_on_specialization_; }
 
  private:

@@ -1,4 +1,4 @@
-// What tests of the passes share: small shaders as text, and what the pass makes of them.
+// Shared by the tests of the passes: small shaders as text, and the pass's output for them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tally::spirv::test {
 
 // A module's text up to the names.
 std::string header(const std::string& entry, const std::string& extra_capabilities = "");
-// Its entry point, as `header` takes it.
+// Its entry point, as the parameter `header` expects it.
 inline const std::string kCompute =
     "OpEntryPoint GLCompute %main \"main\"\n"
     "OpExecutionMode %main LocalSize 4 1 1\n";

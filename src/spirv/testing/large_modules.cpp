@@ -85,7 +85,7 @@ class Writer {
     code.label(loop.after);
   }
 
-  // `capability` beside Shader, from `extension`; both may be none.
+  // `capability` in addition to Shader, from `extension`; both may be empty.
   std::vector<uint32_t> finish(ExecutionModel stage, std::optional<spv::Capability> capability,
                                std::string_view extension) {
     InstructionBuilder head(ids);
@@ -252,7 +252,7 @@ void reports(Writer& writer, uint32_t count) {
   }
 }
 
-// Of one function that may discard.
+// A module with one function that may discard.
 void calls(Writer& writer, uint32_t callee, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) writer.code.call(writer.none, callee);
 }

@@ -1,6 +1,6 @@
-// What tests of src/spirv and its passes share: SPIR-V text in and out, validation, and a corpus of
-// real modules that glslang compiled when the tests were built. Whatever fails here fails the test
-// that asked, by an exception.
+// Shared by the tests of src/spirv and its passes: SPIR-V text in and out, validation, and a corpus
+// of real modules that glslang compiled when the tests were built. Whatever fails here fails the
+// test that asked, by an exception.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ class EdgeFinder {
   std::vector<BranchEdge> edges_;
 };
 
-// Whether the selector equals the literal of a case that leads to the label, or, for the label of
+// True if the selector equals the literal of a case that leads to the label, or, for the label of
 // the default, of no case that leads elsewhere.
 uint32_t is_selected(InstructionBuilder& code, Editor& editor, const Instruction& branch,
                      uint32_t label_id) {

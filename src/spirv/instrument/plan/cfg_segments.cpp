@@ -237,7 +237,7 @@ class Builder {
     }
   }
 
-  // Whether entering the block always leads to its OpUnreachable.
+  // True if entering the block always leads to its OpUnreachable.
   bool is_undefined(uint32_t f, uint32_t block) const {
     const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable &&

@@ -8,7 +8,7 @@
 namespace tally::spirv {
 namespace {
 
-// The cost of counting an edge, which takes a condition, relative to that of counting a segment.
+// The cost of counting an edge, which takes a condition, relative to counting a segment.
 constexpr uint64_t kEdgeCost = 2;
 
 class PlanMaker {

@@ -7,7 +7,7 @@
 namespace tally::spirv {
 namespace {
 
-// What has been evaluated of a plan.
+// The evaluated part of a plan.
 class Values {
  public:
   Values(const CounterPlan& plan, std::vector<uint64_t>& values) : plan_(plan), values_(values) {}

@@ -116,7 +116,7 @@ class FunctionTrips {
 
   // --- steps
 
-  // Whether `id` has the same value wherever it is used.
+  // True if `id` has the same value wherever it is used.
   bool is_fixed(uint32_t id) const {
     return id != 0 && is_int32(module_, module_.type_of(id)) && !is_relaxed(module_, id) &&
            module_.opcode_of(id) != Op::OpUndef;
@@ -183,7 +183,7 @@ class FunctionTrips {
         trips);
   }
 
-  // Whether `id` is the variable's value in this execution of the block before the store.
+  // True if `id` is the variable's value in this execution of the block before the store.
   bool is_loaded_before(const CfgBlock& block, const VariableStore& store, uint32_t id) const {
     return variables_.loaded_from(module_, id, block) == store.variable &&
            module_.definition_index(id) < store.instruction;

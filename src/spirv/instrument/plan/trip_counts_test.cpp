@@ -7,7 +7,7 @@
 namespace tally::spirv {
 namespace {
 
-// What stands where in a loop of four blocks: start -> header -> body -> next -> header, header ->
+// Places in a loop of four blocks: start -> header -> body -> next -> header, header ->
 // after.
 struct LoopText {
   std::string variables = "%i = OpVariable %pointer Function\n";
