@@ -17,7 +17,7 @@ constexpr const char* kHead = "made by: cmake --build BUILD --target command_doc
 
 bool starts_program(const CLI::App& command) { return command.get_name() == "run"; }
 
-// Whether a value follows as a word of its own. "[=WxH]" does not.
+// True if a value follows as a word of its own. "[=WxH]" does not.
 bool takes_value(const CLI::Option& option) {
   return option.get_items_expected_max() > 0 && !option.get_type_name().starts_with('[');
 }

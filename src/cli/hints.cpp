@@ -25,7 +25,7 @@ bool runs_with_elevated_rights(const std::string& file) {
          getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Whether the file is for another word size or processor than this program, so that our layers
+// True if the file is for another word size or processor than this program, so that our layers
 // cannot be loaded into it.
 bool has_other_architecture(const std::string& file) {
   const auto header_of = [](const std::string& path) {
@@ -56,7 +56,7 @@ bool is_executable(const std::string& word, const std::string& search_path) {
          std::filesystem::is_regular_file(file, ignored);
 }
 
-// Whether no loader is named that could load the Vulkan loader and layers.
+// True if no loader is named that could load the Vulkan loader and layers.
 bool is_statically_linked(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   Elf64_Ehdr header{};
@@ -74,7 +74,7 @@ bool is_statically_linked(const std::string& file) {
   return header.e_phnum != 0;
 }
 
-// Whether the program refers to GLX functions. Programs that use libGL through other libraries are
+// True if the program refers to GLX functions. Programs that use libGL through other libraries are
 // not found. The name is searched in two parts, since this program contains what it searches.
 bool names_glx(const std::string& file) {
   constexpr std::streamsize kMaxBytes = 64 << 20;

@@ -50,7 +50,7 @@ Result<analysis::Model> model_of(const std::string& file) {
   return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
 }
 
-// Whether the capture has a value of the metric that is not 0.
+// True if the capture has a value of the metric that is not 0.
 bool has_values(const analysis::Model& model, store::RowId metric) {
   for (const char* table : {"block_cost", "batch_other"}) {
     auto rows = model.reader.query(

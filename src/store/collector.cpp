@@ -411,7 +411,7 @@ void Collector::Loop::resume(Connection& fresh) {
   found->process = UniqueFd();
 }
 
-// Whether the stream of a connection without its socket goes on: the process has connected again,
+// True if the stream of a connection without its socket goes on: the process has connected again,
 // or it may as long as it lives.
 bool Collector::Loop::goes_on(Connection& connection) {
   if (cut_off_ || !connection.greeted || !connection.status) return false;

@@ -34,7 +34,7 @@ class Ingest {
   uint64_t frames() const { return frame_count_; }
   // Began after the capture was full.
   uint64_t frames_dropped() const { return frames_dropped_; }
-  // Whether any message came when the capture was full.
+  // True if any message came when the capture was full.
   bool dropped() const { return dropped_; }
   RowId process() const { return process_; }
   // Adds the rows that later messages may refer to.

@@ -90,7 +90,7 @@ class ReceivedLedger {
   // How many commands the process has submitted; none if the ledger is closed or not valid.
   std::optional<uint64_t> submitted() const;
   uint64_t frames_dropped() const;
-  // Whether the process goes on to send after its connection is lost, while it lives.
+  // True if the process goes on to send after its connection is lost, while it lives.
   bool goes_on() const;
   std::optional<StreamToken> token() const;
   void request_frames(uint64_t more);

@@ -16,7 +16,7 @@ class SizeLimit {
 
   uint64_t bytes() const { return bytes_; }
   bool full() const { return full_; }
-  // Whether the rows of a message still fit.
+  // True if the rows of a message still fit.
   bool fits(const stream::AnyMessage& message, Writer& writer);
 
  private:

@@ -56,7 +56,7 @@ inline constexpr size_t kMaxConstants = size_t{64} << 10;
 inline constexpr uint64_t kMaxRegions = uint64_t{1} << 22;        // of a subpass and layer
 inline constexpr uint64_t kMaxPicturePixels = uint64_t{1} << 25;  // of a layer
 
-// Whether a coordinate of a render area is one of VkOffset2D.
+// True if a coordinate of a render area is one of VkOffset2D.
 constexpr bool is_offset(int64_t value) { return value == static_cast<int32_t>(value); }
 
 // The kinds of objects that can have a debug name.

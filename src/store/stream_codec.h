@@ -27,7 +27,7 @@ struct Resumption {
 
   static constexpr size_t kBytes = kHandshakeBytes + sizeof(StreamToken) + sizeof(uint64_t);
   void append_to(Bytes& bytes) const;
-  // Whether the first kHandshakeBytes of a connection begin one.
+  // True if the first kHandshakeBytes of a connection begin one.
   static bool begins(std::span<const std::byte> bytes);
   static Resumption read(std::span<const std::byte> bytes);  // kBytes
 };

@@ -141,7 +141,7 @@ template <typename Row, typename Definition>
 using ValueOf =
     std::remove_cvref_t<decltype(std::declval<const Definition&>().of(std::declval<const Row&>()))>;
 
-// Whether the first column is an id.
+// True if the first column is an id.
 template <typename Row>
 inline constexpr bool kHasId = std::get<0>(kTable<Row>.columns).is_id();
 

@@ -40,7 +40,7 @@ struct Limits {
 Result<Limits> parse_limits(const std::string& file, std::string_view text);
 
 bool matches(const Limit& limit, const CountKey& key);
-// Whether the limit allows the change. Exact arithmetic.
+// True if the limit allows the change. Exact arithmetic.
 bool allows(const Limit& limit, uint64_t before, uint64_t after);
 
 }  // namespace tally::analysis

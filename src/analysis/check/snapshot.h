@@ -41,7 +41,7 @@ Snapshot make_snapshot(const Profile& profile, const std::string& tool_version);
 std::string snapshot_text(const Snapshot& snapshot);
 // `file` is for messages: they begin with FILE:LINE.
 Result<Snapshot> parse_snapshot(const std::string& file, std::string_view text);
-// Whether the text begins like a snapshot of any version.
+// True if the text begins like a snapshot of any version.
 bool is_snapshot(std::string_view text);
 
 // Functions and lines, as limits name them: "scene.frag:march", "scene.frag:71".

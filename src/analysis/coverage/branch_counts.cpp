@@ -6,7 +6,7 @@
 namespace tally::analysis {
 namespace {
 
-// Whether an invocation that begins the block also reaches its end, without becoming a helper.
+// True if an invocation that begins the block also reaches its end, without becoming a helper.
 bool is_left_by_all(const ShaderCode& code, uint32_t block) {
   const uint32_t label = code.module.definition_index(code.map.blocks()[block].label_id);
   const auto range =

@@ -31,7 +31,7 @@ class CodeAlignment {
 
 // The name of a file without its folders.
 std::string base_name(const std::string& path);
-// Whether the shader's lines are of reconstructed GLSL.
+// True if the shader's lines are of reconstructed GLSL.
 bool is_reconstructed(const ShaderItem& shader);
 
 }  // namespace tally::analysis

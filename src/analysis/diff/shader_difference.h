@@ -12,7 +12,7 @@ namespace tally::analysis {
 struct Invocations {
   uint64_t before, after;
 
-  // Whether all values changed, and in proportion to the invocations.
+  // True if all values changed, and in proportion to the invocations.
   bool explain(const std::vector<uint64_t>& values_before,
                const std::vector<uint64_t>& values_after) const;
 };

@@ -118,7 +118,7 @@ struct Model {
   // terminates.
   uint32_t parent_of_label(uint32_t label) const;
   bool frame_selected(uint32_t frame) const;
-  // Whether what the shader runs in this pipeline is selected.
+  // True if what the shader runs in this pipeline is selected.
   bool is_selected(uint32_t shader, uint32_t pipeline) const;
   // Of all others, the tables say "dispatch". Commands that the device generates inside a render
   // pass are draws: nothing else may be there.

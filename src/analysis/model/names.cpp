@@ -43,7 +43,7 @@ std::vector<std::set<std::string>> pipeline_names_of_shaders(const Model& model)
   return names;
 }
 
-// Whether the pattern is the start of a hash.
+// True if the pattern is the start of a hash.
 bool is_hash_prefix(const std::string& pattern, const std::string& hash) {
   constexpr size_t kMinDigits = 4;
   return pattern.size() >= kMinDigits && hash.starts_with(pattern);

@@ -24,7 +24,7 @@ struct ShaderCode {
     return module.find_entry_point(execution_model, name);
   }
 
-  // Whether the block's function can be counted (spirv::MappedFunction).
+  // True if the block's function can be counted (spirv::MappedFunction).
   bool is_countable(size_t block) const;
 };
 

@@ -30,7 +30,7 @@ class Variants {
   // The variant of a shader that this pipeline uses.
   uint32_t of(uint32_t pipeline, uint32_t shader) const;
   bool is_split(uint32_t shader) const { return is_split_[shader]; }
-  // Whether it is selected, in one of its pipelines.
+  // True if it is selected, in one of its pipelines.
   bool is_selected(const Model& model, uint32_t variant) const;
 
  private:

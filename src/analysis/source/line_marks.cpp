@@ -75,7 +75,7 @@ const Instruction loop_merge_of(const Module& module, const BlockRange& block) {
   return merge.opcode() == spv::Op::OpLoopMerge ? merge : Instruction();
 }
 
-// Whether the block leads to `label` or, if a condition holds, to another block.
+// True if the block leads to `label` or, if a condition holds, to another block.
 bool may_leave_to(const Module& module, const BlockRange& block, uint32_t label) {
   const Instruction end = terminator_of(module, block);
   return end.opcode() == spv::Op::OpBranchConditional &&

@@ -32,7 +32,7 @@ Result<MeasuredFrames> load_measured_frames(const Model& model);
 // From the previous swap to the frame's own; empty if it is not known.
 std::optional<uint64_t> frame_duration(const store::FrameRow& frame);
 
-// Whether the capture has counters by frame.
+// True if the capture has counters by frame.
 bool counts_frames(const Model& model);
 
 // A row for each selected frame that was measured, a column for each counter. Identical counters of

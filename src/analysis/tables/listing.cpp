@@ -15,7 +15,7 @@ namespace {
 // More empty lines in a row are left out; `#line` may leave thousands.
 constexpr uint32_t kMaxEmptyLines = 4;
 
-// Whether the shader has counts, and why not.
+// True if the shader has counts, and why not.
 enum class Use { Counted, NotCounted, NotUsed };
 
 Use use_of(const Model& model, const Variants& variants, const BlockTotals& totals,

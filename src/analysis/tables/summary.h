@@ -62,7 +62,7 @@ struct Summary {
 
   // The selected part has nothing to show.
   bool empty() const { return frames == 0; }
-  // Whether the capture contains everything that was to be captured.
+  // True if the capture contains everything that was to be captured.
   bool complete() const { return finished && commands_missing == 0 && processes_cut_off == 0; }
 };
 

@@ -1,5 +1,5 @@
-// What every part of the layer may know of a device. Filled when the device is created, then read
-// only.
+// A device's properties that every part of the layer may use. Filled when the device is created,
+// then read only.
 #pragma once
 
 #include <vulkan/vk_layer.h>

@@ -14,7 +14,7 @@
 namespace tally::counters {
 namespace {
 
-// Of an enumeration, which the driver may refuse for want of memory.
+// Attempts at an enumeration, which the driver may refuse for want of memory.
 constexpr int kAttempts = 3;
 
 std::vector<VkExtensionProperties> list_extensions(const InstanceTable& next,

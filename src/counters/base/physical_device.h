@@ -1,4 +1,4 @@
-// What the layer needs to know of a physical device: what instrumentation can use, and what is
+// A physical device as the layer sees it: what instrumentation can use, and what is
 // missing for it. Inspected at first use, then immutable.
 #pragma once
 
@@ -105,7 +105,7 @@ struct PhysicalDevice {
     return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && subgroup_shuffles && subgroup_size == 8 &&
            mesa_version == VK_MAKE_API_VERSION(0, 25, 0, 0);
   }
-  // Whether the sum of two stages' push constants overruns an array of the driver (PushGuard).
+  // True if the sum of two stages' push constants overruns an array of the driver (PushGuard).
   bool adds_up_push_constants() const {
     return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && properties.limits.maxPushConstantsSize > 128;
   }
@@ -115,7 +115,7 @@ struct PhysicalDevice {
     return family < driver_counters.size() ? driver_counters[family] : 0;
   }
   // maxPushDataSize for the application: without the bytes that the layer may need for all its
-  // pointers, but no less than every driver has. 0: that of the driver.
+  // pointers, but no less than every driver has. 0: the driver's limit.
   uint32_t offered_push_data() const;
   bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };

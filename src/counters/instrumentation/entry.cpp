@@ -77,7 +77,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy(VkDevice device, VkShaderInstrumentation
   vk::guarded_void([&] { destroy(device, instrumentation); });
 }
 
-// Whether the command buffer is protected, which is then reported.
+// True if the command buffer is protected, which is then reported.
 bool is_refused(const CommandBuffer& commands, const char* vuid, const char* function) {
   if (!commands.is_protected()) return false;
   commands.device().context.messages.misuse(

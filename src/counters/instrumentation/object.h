@@ -73,7 +73,7 @@ class Instrumentation {
   std::string name() const;
 
   void add_submission(std::shared_ptr<Submission> submission);
-  // Whether pending work may still write to it.
+  // True if pending work may still write to it.
   bool in_use();
 
  private:

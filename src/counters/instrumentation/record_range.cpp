@@ -9,7 +9,7 @@ RecordRange::~RecordRange() {
   for (Block* block = first_.next.load(); block;) delete std::exchange(block, block->next.load());
 }
 
-// What the thread that appends has made known to others.
+// The part that the appending thread has published.
 RecordRun RecordRange::Run::known() const {
   const uint32_t records = count.load(std::memory_order_acquire);
   return {first, records > 1 ? distance : 0, records};

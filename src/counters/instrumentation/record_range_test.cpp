@@ -73,7 +73,7 @@ TEST(RecordRange, records_without_any_order_are_kept) {
   expect_kept(records);
 }
 
-// Of those that are appended at the same time any may be missing.
+// Records that are appended at the same time may be missing.
 TEST(RecordRange, whoever_reads_meanwhile_sees_what_was_appended_before) {
   std::vector<InstrumentationRecord> all;
   for (uint32_t i = 0; i < 20000; ++i) {

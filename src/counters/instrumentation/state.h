@@ -1,4 +1,4 @@
-// What a device has for VK_ARM_shader_instrumentation, and for all records that shaders write.
+// A device's state for VK_ARM_shader_instrumentation, and for all records that shaders write.
 #pragma once
 
 #include <tally/vulkan_arm.h>

@@ -15,8 +15,8 @@
 namespace tally::counters {
 namespace {
 
-// What one execution of each of a stage's blocks adds to each metric: [block][metric]. 0 for those
-// that do not follow from executions.
+// The amount that one execution of each of a stage's blocks adds to each metric: [block][metric]. 0
+// for those that do not follow from executions.
 std::vector<uint64_t> costs_of(const StageProgram& stage, std::span<const Metric> metrics) {
   std::vector<uint64_t> costs;
   costs.reserve(stage.info->blocks.size() * metrics.size());

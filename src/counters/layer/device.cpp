@@ -48,7 +48,7 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   return rules;
 }
 
-// Of the bytes at `in_slots` of those that the layer reserves.
+// Offsets of byte `in_slots` within the layer's reserved push constants.
 PushOffsets push_offsets(const LayoutRules& rules, uint32_t in_slots) {
   const bool heaps = rules.push_data_size != 0;
   return {.constants = rules.slot_offset() + in_slots,

@@ -26,7 +26,7 @@ class Device {
   Messages& messages() const { return instance_.messages(); }
   uint64_t handle_bits() const { return vk::handle_bits(handle_); }
 
-  // Whether the application enabled VK_ARM_shader_instrumentation and the driver lacks it.
+  // True if the application enabled VK_ARM_shader_instrumentation and the driver lacks it.
   bool extension_enabled() const { return extension_enabled_; }
   // Null where no feature of the layer is enabled.
   DeviceState* state() const { return state_.get(); }

@@ -50,15 +50,15 @@ class DeviceCreation {
   bool pipeline_libraries() const { return pipeline_libraries_; }
   bool shader_objects() const { return shader_objects_; }
   bool descriptor_heaps() const { return descriptor_heaps_; }
-  // Whether the layer may record conditional rendering itself.
+  // True if the layer may record conditional rendering itself.
   bool conditional_rendering() const {
     return emulated_queries_.performance && gpu_.conditional_rendering;
   }
-  // Whether the driver counts the samples that no shader can count.
+  // True if the driver counts the samples that no shader can count.
   bool driver_counts_samples() const {
     return emulated_queries_.occlusion && gpu_.host_query_reset;
   }
-  // Whether vertex shaders read the number of their streaming multiprocessor instead of the
+  // True if vertex shaders read the number of their streaming multiprocessor instead of the
   // instance index. NVIDIA then shades a vertex once for several instances, as it does without the
   // layer. So emulated statistics equal the driver's own. Shader instrumentation and performance
   // queries count each instance.

@@ -39,7 +39,7 @@ bool is_own(const vk::Hook& hook) {
          hook.condition == kIntelQueries;
 }
 
-// Whether the function exists below, unless it is the layer's own.
+// True if the function exists below, unless it is the layer's own.
 bool available(const Device& device, const vk::Hook& hook, const char* name) {
   return is_own(hook) ||
          device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;

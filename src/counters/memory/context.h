@@ -1,4 +1,4 @@
-// What memory management needs to know of a device. Filled when the device is created, then read
+// A device's properties that memory management uses. Filled when the device is created, then read
 // only.
 #pragma once
 

@@ -27,7 +27,7 @@ struct DeviceMemory {
   RecordPool host_pages;
   WordPool words;
 
-  // Whether the layer copies records on a queue that the application may use too.
+  // True if the layer copies records on a queue that the application may use too.
   bool shares_queue() const { return context.mode == RecordMemory::Device; }
 
  private:

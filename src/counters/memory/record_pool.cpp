@@ -199,7 +199,7 @@ VkResult RecordPool::finish_zeroing(Slab& slab) {
   return result;
 }
 
-// Whether the slab has `count` consecutive free blocks, zeroed or not.
+// True if the slab has `count` consecutive free blocks, zeroed or not.
 bool RecordPool::can_hold(const Slab& slab, uint32_t count) {
   if (count > kSlabBlocks)
     return slab.chunk->size() >= count * kBlockBytes && slab.free == slab.blocks;

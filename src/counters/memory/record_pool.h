@@ -29,7 +29,7 @@ struct RecordPage {
 class RecordSnapshot {
  public:
   std::span<const std::span<const uint64_t>> pages() const { return pages_; }
-  // Whether the processor caches them all. Otherwise read them with copy_uncached().
+  // True if the processor caches them all. Otherwise read them with copy_uncached().
   bool cached() const { return cached_; }
 
  private:

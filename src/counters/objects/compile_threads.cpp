@@ -14,7 +14,7 @@
 namespace tally::counters {
 namespace {
 
-// Of all devices of the process.
+// Shared by all devices of the process.
 std::atomic<size_t> g_running = 0;
 std::atomic<bool> g_exiting = false;
 std::atomic<pid_t> g_process = 0;  // a child after fork() has none of the threads
@@ -53,7 +53,7 @@ bool CompileThreads::run(std::function<void()> task) {
   return true;
 }
 
-// Whether a thread is free. Starts one if necessary.
+// True if a thread is free. Starts one if necessary.
 bool CompileThreads::has_thread() {
   if (threads_.size() > unfinished_.size()) return true;
   threads_.reserve(limit_);  // nothing may fail after a thread has started

@@ -71,7 +71,7 @@ TEST(CompileThreads, end_after_their_tasks) {
   EXPECT_TRUE(ran);
 }
 
-// Whether wait() returned before a task had ended that was added while it waited. On a busy machine
+// True if wait() returned before a task had ended that was added while it waited. On a busy machine
 // the task may come first; then it is waited for.
 bool returns_before_a_later_task() {
   std::promise<void> end, about_to_wait;

@@ -54,7 +54,7 @@ inline uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
 // The number of vertices of a primitive, without adjacent vertices.
 uint32_t primitive_vertices(const DrawFacts& facts);
 
-// Whether no shader stage replaces the assembled primitives.
+// True if no shader stage replaces the assembled primitives.
 inline bool keeps_primitives(const DrawFacts& facts) {
   constexpr VkShaderStageFlags kMakers = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT |
                                          VK_SHADER_STAGE_GEOMETRY_BIT |

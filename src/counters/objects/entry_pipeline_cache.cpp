@@ -10,7 +10,7 @@ void finish_compiling(Device& device) {
   if (DeviceState* state = device.state()) state->objects.compile_threads.wait();
 }
 
-// Whether the layer's threads may use the cache that is created: not with allocation callbacks,
+// True if the layer's threads may use the cache that is created: not with allocation callbacks,
 // which expect the thread that calls Vulkan.
 bool may_share(ObjectState& objects, const VkAllocationCallbacks* allocator) {
   if (!allocator) return objects.compile_threads.enabled();

@@ -30,7 +30,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_shader(VkDevice handle, VkShaderEXT shad
   }
 }
 
-// The binary is that of the plain shader.
+// The binary contains the plain shader.
 VKAPI_ATTR VkResult VKAPI_CALL hook_get_binary(VkDevice handle, VkShaderEXT shader, size_t* size,
                                                void* data) {
   Device& device = *find_device(handle);

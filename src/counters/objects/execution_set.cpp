@@ -17,7 +17,7 @@
 namespace tally::counters {
 namespace {
 
-// Whether an entry with the same pipeline or shader has added the stage. The counters of others are
+// True if an entry with the same pipeline or shader has added the stage. The counters of others are
 // elsewhere.
 bool has_counters_of(const Program& program, VkShaderStageFlagBits stage, uint32_t first_counter,
                      const std::shared_ptr<const StageInfo>& info) {
@@ -43,7 +43,7 @@ struct Pipelines {
   static std::shared_ptr<Object> find(const ObjectState& state, Handle handle) {
     return state.pipelines.find(handle);
   }
-  // Whether the counters of the variant are where those of no other entry are.
+  // True if the counters of the variant are where those of no other entry are.
   static bool is_apart(const Pipeline& pipeline, Variant variant) {
     const auto& program = pipeline.programs[static_cast<size_t>(variant)];
     return program && program->own_ranges;
@@ -177,11 +177,11 @@ class SetOf : public ExecutionSet {
   void add(Variant variant, VkIndirectExecutionSetEXT set) {
     copies_[static_cast<size_t>(variant)].newest = std::make_shared<const Copy>(state_, set);
   }
-  // What the driver gets for an entry.
+  // The handle that the driver gets for an entry.
   Handle handle_of(size_t index, Variant variant) const {
     return handle_of(entries_[index], variant);
   }
-  // Whether the entries together count exactly this.
+  // True if the entries together count exactly this.
   bool counts(Variant variant) const {
     uint8_t counted = 0;
     for (const Entry& entry : entries_) counted |= static_cast<uint8_t>(chosen(entry, variant));
@@ -206,11 +206,11 @@ class SetOf : public ExecutionSet {
     std::shared_ptr<const Program> program;        // of the newest, once it is recorded
     std::vector<std::weak_ptr<const Copy>> older;  // that recordings keep
 
-    // Whether a recording keeps the newest.
+    // True if a recording keeps the newest.
     bool recorded() const { return newest.use_count() > 1; }
   };
 
-  // Whether its record pointers are elsewhere in push data than those of most others, or it reads
+  // True if its record pointers are elsewhere in push data than those of most others, or it reads
   // push data that are copied before a command: those of an entry are not known then.
   static bool has_unusual_layout(const Entry& entry) {
     const PipelineLayout* layout = entry.known ? entry.known->layout.get() : nullptr;
@@ -264,8 +264,8 @@ class SetOf : public ExecutionSet {
     }
   }
 
-  // Makes a set with all entries. Of one that the layer does not know, it does not know either
-  // whether it still exists.
+  // Makes a set with all entries. The layer does not know whether an entry of unknown origin
+  // still exists.
   bool make_copy(Variant variant) {
     if (std::ranges::any_of(entries_, [](const Entry& entry) {
           return entry.plain != VK_NULL_HANDLE && !entry.known;
@@ -344,7 +344,7 @@ class PipelineSet : public SetOf<Pipelines> {
   }
 };
 
-// Sets are made with that of the application, which may destroy the layouts that they need.
+// Sets are made together with the application's set, which may destroy the layouts that they need.
 class ShaderObjectSet : public SetOf<Shaders> {
  public:
   ShaderObjectSet(ObjectState& state, const VkIndirectExecutionSetShaderInfoEXT& info)

@@ -46,8 +46,8 @@ class ExecutionSet {
     VkIndirectExecutionSetEXT handle_;
   };
 
-  // What a command records in place of the application's set. The program has the stages of all
-  // entries that count blocks; their sub-index is that of the entry in the set.
+  // The set that a command records in place of the application's. The program has the stages of all
+  // entries that count blocks; their sub-index is the entry's index in the set.
   struct Recorded {
     std::shared_ptr<const Copy> copy;        // the recording keeps it; null: nothing counts
     std::shared_ptr<const Program> program;  // null if the variant counts no blocks

@@ -1,9 +1,10 @@
-// What stands for the pipeline layout of pipelines and shader objects with descriptor heaps
+// The counterpart of a pipeline layout for pipelines and shader objects with descriptor heaps
 // (VK_EXT_descriptor_heap), which have none. All bytes of push data are the application's: the
-// record pointers are where its shaders read nothing, preferably at the end. What a push-constant
-// block holds there is in memory instead: the layer copies push data before draws and dispatches,
-// and the variants read the copy (spirv::AddressSource::block_address). What mappings read there
-// cannot be moved. Most shaders leave the same bytes to the layer, and share one object.
+// record pointers are where its shaders read nothing, preferably at the end. The contents of a
+// push-constant block there are in memory instead: the layer copies push data before draws and
+// dispatches, and the variants read the copy (spirv::AddressSource::block_address). Data that
+// mappings read there cannot be moved. Most shaders leave the same bytes to the layer, and share
+// one object.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -122,7 +122,7 @@ void keep_specialization(KeptMemory& memory, const VkSpecializationInfo*& values
   values = copy;
 }
 
-// Of the sources that find a sampler; null for others.
+// The mapping source's embedded sampler; null for sources without one.
 const VkSamplerCreateInfo** embedded_sampler(VkDescriptorSetAndBindingMappingEXT& mapping) {
   VkDescriptorMappingSourceDataEXT& data = mapping.sourceData;
   switch (mapping.source) {

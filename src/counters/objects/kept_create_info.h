@@ -1,6 +1,7 @@
 // Deep copies of the create infos of pipelines and shader objects, for variants that are made
-// later. What a driver ignores may be invalid and is left out, and so is what is not of use to a
-// variant: the modules of the stages (their SPIR-V is kept elsewhere), creation feedback, names.
+// later. Members that a driver ignores may be invalid and are left out, and so are those of no use
+// to a variant: the modules of the stages (their SPIR-V is kept elsewhere), creation feedback,
+// names.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr VkBaseInStructure kUnknownStruct{static_cast<VkStructureType>(0x7ffffff0), nullptr};
 
-// What must not be read.
+// Members that must not be read.
 template <typename T>
 T* invalid() {
   return reinterpret_cast<T*>(uintptr_t{16});
@@ -110,7 +110,7 @@ struct Copy {
   bool known = false;
 };
 
-// Of a pipeline whose memory is gone.
+// A copy of a pipeline's create info, whose own memory is gone.
 template <typename Change>
 std::unique_ptr<Copy> copy_of(Change&& change, const KeptRenderPass* render_pass = nullptr) {
   auto whole = std::make_unique<Whole>();
@@ -227,7 +227,7 @@ TEST(KeptCreateInfo, of_a_library_has_the_parts_of_the_library) {
   EXPECT_EQ(copy->info.pRasterizationState, nullptr);
 }
 
-// Of shaders with descriptor heaps.
+// The create info of shaders with descriptor heaps.
 TEST(KeptCreateInfo, has_the_mappings_of_bindings_and_their_samplers) {
   VkDescriptorSetAndBindingMappingEXT mapping{
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_AND_BINDING_MAPPING_EXT, nullptr, 3, 1, 2};

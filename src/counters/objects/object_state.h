@@ -1,5 +1,5 @@
-// What the layer knows of the objects that the application created on a device: shader modules,
-// pipeline layouts, pipelines, shader objects and render passes.
+// The objects that the application created on a device, as far as the layer tracks them: shader
+// modules, pipeline layouts, pipelines, shader objects and render passes.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -70,10 +70,10 @@ struct ObjectState {
   vk::HandleMap<VkIndirectExecutionSetEXT, std::shared_ptr<ExecutionSet>> execution_sets;
   // Which push constants or push data the commands of a layout write, if any.
   vk::HandleMap<VkIndirectCommandsLayoutEXT, uint64_t> generated_push_data;  // PushReads::mask()
-  // Of layouts for explicit preprocessing: the same layouts without.
+  // For layouts with explicit preprocessing: the same layouts without.
   vk::HandleMap<VkIndirectCommandsLayoutEXT, VkIndirectCommandsLayoutEXT> implicit_layouts;
 
-  // Set once there is a pipeline whose handle is that of a counting variant.
+  // Set once a pipeline's handle belongs to a counting variant.
   std::atomic<bool> has_stand_ins = false;
 
   // Set once a pipeline cache exists that was created with allocation callbacks.

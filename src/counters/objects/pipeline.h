@@ -2,11 +2,11 @@
 // shaders count. Exists only for pipelines that a feature of the layer needs.
 //
 // A variant is made when a recording first wants it. The application holds the handle of one of
-// them, which exists from the start: usually that of Variant::Plain. A pipeline with the flag of
+// them, which exists from the start: usually Variant::Plain. A pipeline with the flag of
 // VK_ARM_shader_instrumentation is created as the variant that counts, and its plain variant is
 // made when it is first bound uncounted; or it is created plain, while a thread of the layer makes
 // the variant that counts. A ray-tracing pipeline that counts is its own variant: the plain handle
-// and that of Variant::Blocks are the same.
+// and the Variant::Blocks handle are the same.
 //
 // The pass lets fragment tests come early where the shader allows it, but not with alpha to
 // coverage. Where only a draw, or the link of a library, tells whether that is enabled, the
@@ -86,7 +86,7 @@ struct Pipeline {
   void destroy_variants();
 
   bool instrumented = false;  // has the flag of VK_ARM_shader_instrumentation
-  // Whether a recording had a record for every few draws. A packed draw index then pays.
+  // True if a recording had a record for every few draws. A packed draw index then pays.
   std::atomic<bool> many_records = false;
   VkDevice device;
   const DeviceTable& next;
@@ -100,9 +100,9 @@ struct Pipeline {
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
   std::shared_ptr<VariantMaker> maker;  // null: no variant is made any more
-  // Whether the variants are right for draws with alpha to coverage.
+  // True if the variants are right for draws with alpha to coverage.
   bool alpha_to_coverage = true;
-  // Whether those draws have the variants of covering() instead.
+  // True if those draws have the variants of covering() instead.
   bool has_covering = false;
   StatedFacts facts;        // of graphics pipelines
   uint32_t ray_stages = 0;  // with those of libraries

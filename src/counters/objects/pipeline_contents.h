@@ -17,14 +17,14 @@ VkGraphicsPipelineLibraryFlagsEXT subsets_of(const VkGraphicsPipelineCreateInfo&
 
 bool is_dynamic(const VkGraphicsPipelineCreateInfo& info, VkDynamicState state);
 
-// Whether the pipeline is linked from libraries.
+// True if the pipeline is linked from libraries.
 bool has_libraries(const void* chain);
 
 // The shader stages; none for a library without shaders or a pipeline that is only linked.
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkGraphicsPipelineCreateInfo& info);
 
-// Whether this create info rules out rasterization: the driver then ignores the state after it.
+// True if this create info rules out rasterization: the driver then ignores the state after it.
 bool never_rasterizes(const VkGraphicsPipelineCreateInfo& info);
 
 // The attachments whose state the driver reads. `render_pass`: null for dynamic rendering.
@@ -54,7 +54,7 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info,
 // Adds the subsets that a library provides.
 void add_library(StatedFacts& stated, const StatedFacts& library);
 
-// Whether alpha to coverage is enabled. Nothing if that is dynamic state, or known only once this
+// True if alpha to coverage is enabled. Nothing if that is dynamic state, or known only once this
 // library is linked. `stated`: of the pipeline with its libraries.
 std::optional<bool> alpha_to_coverage_of(const VkGraphicsPipelineCreateInfo& info,
                                          const StatedFacts& stated);
@@ -63,7 +63,7 @@ inline std::optional<bool> alpha_to_coverage_of(const VkComputePipelineCreateInf
   return false;
 }
 
-// Whether draws may use a packed draw index: a complete pipeline with vertex and fragment stages
+// True if draws may use a packed draw index: a complete pipeline with vertex and fragment stages
 // alone and no attributes with instance rate.
 bool may_number_draws(const VkGraphicsPipelineCreateInfo& info);
 inline bool may_number_draws(const VkComputePipelineCreateInfo&) { return false; }
@@ -73,7 +73,7 @@ inline constexpr uint32_t kNoStream = ~0u;
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info);
 inline uint32_t rasterized_stream_of(const VkComputePipelineCreateInfo&) { return 0; }
 
-// Whether a driver reads the render pass object: not where only a library's vertex input is
+// True if a driver reads the render pass object: not where only a library's vertex input is
 // described.
 bool uses_render_pass(const VkGraphicsPipelineCreateInfo& info);
 

@@ -183,8 +183,9 @@ VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfo
   return result;
 }
 
-// Whether the counting variant may have the application's handle: nothing that the application can
-// ask of the handle tells the variant from the plain pipeline, and only vkCmdBindPipeline takes it.
+// True if the counting variant may have the application's handle: nothing that the application can
+// ask of the handle tells the variant from the plain pipeline, and it is passed only to
+// vkCmdBindPipeline.
 template <typename Info>
 bool may_stand_in(const ObjectState& state, const PlainInfos<Info>& infos, size_t i) {
   const Info& info = infos[i];

@@ -24,7 +24,7 @@ uint64_t pipeline_flags(const Info& info) {
   return newer ? newer->flags : info.flags;
 }
 
-// Whether the driver takes the pipeline's code from binaries (VK_KHR_pipeline_binary).
+// True if the driver takes the pipeline's code from binaries (VK_KHR_pipeline_binary).
 inline bool has_binaries(const void* chain) {
   const auto* info =
       vk::find_in_chain<VkPipelineBinaryInfoKHR>(chain, VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);

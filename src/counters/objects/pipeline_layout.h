@@ -1,5 +1,5 @@
 // A VkPipelineLayout of the application, extended by a slot for the record pointer. The
-// application's handle is that of the extended driver layout, so that plain pipelines, their
+// application's handle is the extended driver layout's, so that plain pipelines, their
 // variants and what the application binds stay compatible. The slot has one of three paths:
 //
 // PushConstant: the last 8 bytes of the device's push constants; 8 more with pipeline libraries or
@@ -37,7 +37,7 @@ namespace tally::counters {
 
 enum class AddressPath { None, PushConstant, Descriptor };
 
-// What shaders with descriptor heaps read of push data.
+// The push data that shaders with descriptor heaps read.
 struct PushReads {
   static constexpr uint32_t kBytes = 512;  // of which the layer knows
 
@@ -128,7 +128,7 @@ class PipelineLayout {
   AddressPath path() const { return path_; }
   // Why the path is None although there is room: create() failed to extend the layout.
   const vk::OwnFailure& failure() const { return failure_; }
-  // Whether it stands for descriptor heaps.
+  // True if it stands for descriptor heaps.
   bool has_heaps() const { return heaps_; }
   // With heaps: whether push-constant blocks are in memory (spirv::AddressSource::block_address).
   bool moves_blocks() const { return moves_blocks_; }
@@ -154,12 +154,12 @@ class PipelineLayout {
   bool widens() const {
     return path_ == AddressPath::PushConstant && application_ranges_.size() > 1;
   }
-  // Whether the application's push constants overlap the slot.
+  // True if the application's push constants overlap the slot.
   uint32_t application_end() const { return application_end_; }
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
-  // Whether they overlap the bytes of PushGuard.
+  // True if they overlap the bytes of PushGuard.
   bool covers_guard() const { return !heaps_ && application_end_ > rules_.guard_offset(); }
-  // Whether they overlap any byte that the layer may write.
+  // True if they overlap any byte that the layer may write.
   bool covers_reserved() const { return application_end_ > rules_.reserved_offset(); }
   // Pushes record pointers, from the byte `offset` on.
   void push_pointers(VkCommandBuffer commands, uint32_t offset,

@@ -31,7 +31,7 @@ void set_stages(VkComputePipelineCreateInfo& info,
   info.stage = stages.front();
 }
 
-// Whether the draws of a pipeline may have packed draw indices.
+// True if the draws of a pipeline may have packed draw indices.
 template <typename Info>
 bool may_pack_indices(ObjectState& state, const Info& info, const Pipeline& pipeline) {
   return state.instrumenter.options().packed_draw_index_locations != 0 && pipeline.layout &&
@@ -63,9 +63,9 @@ class LibraryVariants {
   }
 
   bool changed() const { return changed_; }
-  // Whether the counters of all libraries are where those of no other library are.
+  // True if the counters of all libraries are where those of no other library are.
   bool own_ranges() const { return own_ranges_; }
-  // Whether a plain library reads push data where the record pointers are.
+  // True if a plain library reads push data where the record pointers are.
   bool reads_slots() const { return reads_slots_; }
 
  private:
@@ -214,7 +214,7 @@ class VariantBuilder {
     set_stages(info_, stages_.infos());
   }
 
-  // Whether it may be in an execution set, or is a library of such a pipeline.
+  // True if it may be in an execution set, or is a library of such a pipeline.
   bool may_be_in_sets() const {
     return counts_blocks(variant_) && (pipeline_flags(info_) & kIndirectBindable) != 0;
   }

@@ -73,7 +73,7 @@ template <typename Info>
 const char* reason_against_counting(const ObjectState& state, const Info& info,
                                     const PipelineLayout* layout);
 
-// Whether there is no such reason. Reports it otherwise.
+// True if there is no such reason. Reports it otherwise.
 template <typename Info>
 bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline);
 

@@ -48,7 +48,7 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  // Whether the layer changes the create info, or must know the pipeline.
+  // True if the layer changes the create info, or must know the pipeline.
   bool needed() const {
     const bool linkable = state_.needs.instrumentation && is_library();
     return counts_ || changes_chain_ || linkable || any_library_counts() ||
@@ -171,7 +171,8 @@ class Draft {
     for (StageProgram& stage : program_->stages) stage.reported = flagged_;
   }
 
-  // Of the pipeline's own stages. Call before those of libraries are added.
+  // Names the pipeline's own stages that run uncounted. Call before the stages of libraries are
+  // added.
   void note_uncounted() {
     for (uint32_t i = 0; i < plain_.stageCount; ++i) {
       const bool counted = std::ranges::any_of(
@@ -213,7 +214,7 @@ class Draft {
     }
   }
 
-  // Whether a library that is linked more than once has added the stage. The counters of other
+  // True if a library that is linked more than once has added the stage. The counters of other
   // stages are elsewhere.
   bool has_counters_of(const StageProgram& stage) const {
     return std::ranges::any_of(program_->stages, [&](const StageProgram& added) {

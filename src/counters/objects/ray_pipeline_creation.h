@@ -1,5 +1,5 @@
 // Creation of ray-tracing pipelines. The shaders of a pipeline with
-// VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM always count: there is no variant beside it,
+// VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM always count: there is no other variant,
 // because the application's shader binding tables hold the handles of its groups. A null record
 // pointer makes its shaders count nothing.
 #pragma once

@@ -1,4 +1,4 @@
-// What the layer needs to know of the application's render passes.
+// The application's render passes, as far as the layer needs them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -61,7 +61,7 @@ bool is_mapped(const spirv::Module& module, uint32_t id, const Mapping& mapping)
          binding >= mapping.firstBinding && binding - mapping.firstBinding < mapping.bindingCount;
 }
 
-// Of the blocks that the mapping fills from push data.
+// The extent of the largest block that the mapping fills from push data.
 uint64_t mapped_extent(const spirv::Module& module, const Mapping& mapping) {
   uint64_t largest = 0;
   for_each_block(module, spv::StorageClass::Uniform, [&](uint32_t id, uint64_t extent) {
@@ -70,7 +70,7 @@ uint64_t mapped_extent(const spirv::Module& module, const Mapping& mapping) {
   return largest;
 }
 
-// Whether the module has a binding that is mapped. Applications give shaders the mappings of all.
+// True if the module has a binding that is mapped. Applications give shaders the mappings of all.
 bool is_used(const spirv::Module& module, const Mapping& mapping) {
   if (module.decorates_in_groups()) return true;
   return std::ranges::any_of(module.decorations(), [&](uint32_t index) {

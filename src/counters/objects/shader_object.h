@@ -26,7 +26,7 @@
 
 namespace tally::counters {
 
-// What a shader object was made of. A binary of the shader has the same origin: its create info
+// The origin of a shader object. A binary of the shader has the same origin: its create info
 // need not have the structs that the driver reads with SPIR-V.
 struct ShaderOrigin {
   std::shared_ptr<const ShaderCode> code;
@@ -71,8 +71,8 @@ struct ShaderObject {
   ShaderObject(const ShaderObject&) = delete;
   ShaderObject& operator=(const ShaderObject&) = delete;
 
-  // Null if it could not be created. The application owns that of Variant::Plain. Of others, call
-  // has() or choose() first, which makes them.
+  // Null if it could not be created. The application owns the handle of Variant::Plain. For others,
+  // call has() or choose() first, which makes them.
   VkShaderEXT& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkShaderEXT variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
   bool has(Variant which) const {
@@ -80,7 +80,7 @@ struct ShaderObject {
     return variant(which) != VK_NULL_HANDLE;
   }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
-  // What the variant counts of its blocks; null if nothing.
+  // The counters of the variant's blocks; null if it has none.
   const std::shared_ptr<const StageInfo>& info(Variant which) const {
     return infos[static_cast<size_t>(which)];
   }
@@ -101,8 +101,8 @@ struct ShaderObject {
   const DeviceTable& next;
   VkShaderStageFlagBits stage;
   bool instrumented = false;  // has VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM
-  // Of the counters of each variant in their slot's record, if the shader may be in execution sets;
-  // else null, and they begin the record.
+  // Where each variant's counters are in their slot's record, if the shader may be in execution
+  // sets; else null, and they begin the record.
   std::array<std::shared_ptr<const CounterRanges::Range>, kVariants> ranges;
   std::array<VkShaderEXT, kVariants> variants{};
   std::array<std::shared_ptr<const StageInfo>, kVariants> infos;

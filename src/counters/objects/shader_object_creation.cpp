@@ -68,7 +68,8 @@ bool is_binary(const VkShaderCreateInfoEXT& info) {
   return info.codeType == VK_SHADER_CODE_TYPE_BINARY_EXT;
 }
 
-// Of a shader with descriptor heaps. Of a binary of unknown origin, nothing is known.
+// The push data of a shader with descriptor heaps. Nothing is known about a binary of unknown
+// origin.
 std::shared_ptr<PipelineLayout> heap_layout_of(ObjectState& state,
                                                const VkShaderCreateInfoEXT& info,
                                                const ShaderOrigin* origin) {

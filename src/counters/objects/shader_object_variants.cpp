@@ -87,7 +87,7 @@ class ShaderGroup {
       }
     }
   }
-  // Whether a variant that was created has fragment tests before its shader.
+  // True if a variant that was created has fragment tests before its shader.
   bool tests_early() const { return tests_early_; }
 
  private:
@@ -108,7 +108,7 @@ class ShaderGroup {
     }
   }
 
-  // What the stage counts in this variant.
+  // The counters of the stage in this variant.
   Variant wanted(const NewShader& member, Variant variant) const {
     const bool blocks =
         counts_blocks(variant) && (member.shader->instrumented || state_.needs.query_counters);
@@ -143,7 +143,7 @@ class ShaderGroup {
     return state_.instrumenter.instrument(stages_[i], *options);
   }
 
-  // Of a shader that counts nothing but is linked with others that do.
+  // For a shader that counts nothing but is linked with others that do.
   bool move_push_constants(size_t i, Counted& counted) const {
     const auto& layout = members_[i].shader->layout;
     if (!layout || !layout->moves_blocks()) return true;
@@ -209,7 +209,7 @@ class ShaderGroup {
   std::vector<Stage> stages_;
 };
 
-// What the layer keeps of the create infos of one shader, or of all that are linked.
+// The kept parts of the create infos of one shader, or of all that are linked.
 struct KeptShaders {
   KeptMemory memory;
   std::vector<VkShaderCreateInfoEXT> infos;

@@ -2,7 +2,7 @@
 // layer cannot keep what they are made of.
 //
 // Linked shaders have variants that are linked too, made in one call, with the stages that count
-// nothing created anew: the driver may bind linked shaders only together.
+// nothing created again: the driver may bind linked shaders only together.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

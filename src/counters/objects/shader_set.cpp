@@ -75,7 +75,7 @@ bool ShaderSet::lacks_moved_blocks(Variant variant) const {
 }
 
 // Shaders that are bound together have identically defined layouts. The layer's commands need one
-// that has a handle. Of shaders with descriptor heaps, one that has moved its push constants.
+// that has a handle. Among shaders with descriptor heaps, one that has moved its push constants.
 std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
   std::shared_ptr<PipelineLayout> layout;
   for (const auto& shader : shaders_) {

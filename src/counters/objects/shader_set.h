@@ -16,7 +16,7 @@ namespace tally::counters {
 
 struct Pipeline;
 
-// By number of the stage's bit: vertex to mesh, and compute between them.
+// Indexed by the number of the stage's bit: vertex to mesh, and compute between them.
 inline constexpr size_t kShaderStages = 8;
 using BoundShaders = std::array<VkShaderEXT, kShaderStages>;  // null: none
 
@@ -30,14 +30,14 @@ class ShaderSet {
   using Shaders = std::array<std::shared_ptr<ShaderObject>, kShaderStages>;
   explicit ShaderSet(Shaders shaders) : shaders_(std::move(shaders)) {}
 
-  // Whether the shaders can count exactly this. Makes their variants if they are not made yet.
+  // True if the shaders can count exactly this. Makes their variants if they are not made yet.
   bool has(Variant which) const;
-  // Whether the shaders keep their record pointers at different places in push data, or one reads
+  // True if the shaders keep their record pointers at different places in push data, or one reads
   // where another keeps its own.
   bool mixes_heap_layouts() const;
   // Binds this variant of every shader.
   void bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const;
-  // Whether draws with alpha to coverage have the variants of covering().
+  // True if draws with alpha to coverage have the variants of covering().
   bool has_covering() const;
   std::shared_ptr<const ShaderSet> covering() const;
   bool instrumented() const;

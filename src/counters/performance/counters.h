@@ -36,7 +36,7 @@ std::vector<PerformanceCounter> performance_counters(const PhysicalDevice& gpu, 
 void describe(const PerformanceCounter& counter, VkPerformanceCounterKHR& target);
 void describe(const PerformanceCounter& counter, VkPerformanceCounterDescriptionKHR& target);
 
-// What the queries of a pool count.
+// The counters of a pool's queries.
 struct PerformanceQuery {
   std::vector<QueryRow> rows;        // without duplicates
   std::vector<QueryResult> results;  // one for each index, in order

@@ -35,7 +35,7 @@ struct CounterSplit {
 uint32_t driver_passes(const InstanceTable& next, const PhysicalDevice& gpu,
                        const CounterSplit& split);
 
-// What a pool with counters of both needs.
+// The requirements of a pool with counters of both.
 struct DriverNeeds {
   uint32_t passes = 1;
   bool whole_buffer = false;  // the query must contain the whole command buffer

@@ -6,7 +6,7 @@
 namespace tally::counters {
 namespace {
 
-// Whether rows of the query need counts that the program lacks.
+// True if rows of the query need counts that the program lacks.
 bool leaves_out(const Program& program, const QueryKind& kind) {
   const bool feedback = kind.type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT;
   for (const QueryRow& row : feedback ? feedback_kind().rows : kind.rows) {
@@ -21,7 +21,7 @@ bool leaves_out(const Program& program, const QueryKind& kind) {
   return false;
 }
 
-// Whether a query of this type may be active in a primary command buffer that executes secondaries.
+// True if a query of this type may be active in a primary command buffer that executes secondaries.
 bool inheritable(const QueryKind& kind) {
   return kind.type != VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR &&
          kind.type != VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL;
@@ -77,7 +77,7 @@ FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& total
   return finished;
 }
 
-// What the host knows of a source when the query ends.
+// The host's part of a source when the query ends.
 uint64_t ActiveQueries::host_value(const QuerySource& source, const Active& query,
                                    const CommandTotals& totals) {
   switch (source.kind) {

@@ -38,15 +38,15 @@ class ActiveQueries {
 
   bool empty() const { return queries_.empty(); }
   bool count_in_shaders() const { return shader_queries_ != 0; }
-  // Whether there is an occlusion query, of this command buffer or inherited.
+  // True if there is an occlusion query, of this command buffer or inherited.
   bool count_samples() const { return own_occlusion() || inherits_occlusion_; }
   bool own_occlusion() const { return occlusion_queries_ != 0; }
   bool inherits_occlusion() const { return inherits_occlusion_; }
-  // Whether a query needs what the host counts.
+  // True if a query needs what the host counts.
   bool count_commands() const { return command_queries_ != 0; }
-  // Whether a query needs the arguments of commands.
+  // True if a query needs the arguments of commands.
   bool read_arguments() const;
-  // Whether a query counts in one pass and takes the time in another.
+  // True if a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.
   uint32_t changes() const { return changes_; }

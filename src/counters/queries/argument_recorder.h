@@ -14,7 +14,7 @@ class ArgumentRecorder {
   ArgumentRecorder(const QueryContext& context, QueryMemory& memory)
       : context_(context), memory_(memory) {}
 
-  // Whether the layer would have to copy too much for one command.
+  // True if the layer would have to copy too much for one command.
   static bool exceeds_limits(const IndirectCommand& command);
   // Adds a command to `work`; `entry` has its targets. Copies its arguments now if `can_copy`.
   VkResult add(const IndirectCommand& command, const DrawFacts& facts, QueryArguments entry,

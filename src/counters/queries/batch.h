@@ -113,7 +113,7 @@ struct QueryWork {
   std::vector<QueryTimestamp> timestamps;
   std::vector<probe::QueryFeedback> spans;  // of transform feedback
 
-  // Whether a query has results now.
+  // True if a query has results now.
   bool has_finished() const { return !finished.empty() || !timestamps.empty(); }
   bool inputs_copied() const { return std::ranges::all_of(arguments, &QueryArguments::copied); }
   bool empty() const {
@@ -196,7 +196,7 @@ class QueryBatches {
 
   HostBlocks blocks_;
   std::vector<HostBlock> batches_;
-  // Of the batch that is made.
+  // State of the batch that is being made.
   Records records_;
   std::vector<probe::QueryFinish> finishes_;
   // Matrices and pairs that are written already.

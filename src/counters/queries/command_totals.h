@@ -1,5 +1,5 @@
-// What the host counts while commands are recorded: how many commands of each kind there are, and
-// what their arguments say.
+// Counts of commands that the host makes while they are recorded: how many of each kind there are,
+// and what their arguments say.
 #pragma once
 
 #include <array>

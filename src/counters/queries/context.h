@@ -1,4 +1,4 @@
-// What the parts of a query recorder share.
+// Shared by the parts of a query recorder.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -19,7 +19,7 @@ struct QueryContext {
   QueryState& state;
   const DeviceTable& next;
   VkCommandBuffer commands;  // where the layer records its own commands
-  const bool& uses_heaps;    // the application's descriptor state is that of descriptor heaps
+  const bool& uses_heaps;    // the application uses descriptor heaps
 
   InternalCommands dispatches() const { return {commands, uses_heaps}; }
 

@@ -14,7 +14,7 @@ class CopyableBuffer {
  public:
   CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
   const VkBufferCreateInfo* info() const { return &info_; }
-  // Whether it may be bound for indices or transform feedback, where its size is needed.
+  // True if it may be bound for indices or transform feedback, where its size is needed.
   bool is_bound() const { return is_bound_; }
 
  private:

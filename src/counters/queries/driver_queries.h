@@ -38,16 +38,16 @@ class DriverQueries {
   void note_driver_only() { driver_only_ = true; }
   void execute(const DriverQueries& secondary);
 
-  // Whether the driver requires that no command follows in this command buffer.
+  // True if the driver requires that no command follows in this command buffer.
   bool sealed() const { return sealed_; }
   // At the end of a primary command buffer.
   VkResult record_others(QueryRecorder& queries);
-  // Whether the driver must receive the pass index of the application.
+  // True if the driver must receive the pass index of the application.
   bool has_driver_only() const { return driver_only_; }
 
   // The pass of the next submission; nothing where there is no such query.
   std::optional<MixedPass> take_pass();
-  // What is executed before that pass, as a submission of its own; or null.
+  // The commands that are executed before that pass, as their own submission; or null.
   VkCommandBuffer ahead_of(const MixedPass& pass) const {
     return pass.ours == 1 ? dropped_ : VK_NULL_HANDLE;
   }

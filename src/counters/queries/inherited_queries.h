@@ -19,10 +19,10 @@ class InheritedQueries {
   void reset();
   // This is a secondary command buffer in which queries of the primary may go on.
   void inherit(const VkCommandBufferInheritanceInfo& info, const EmulatedQueries& emulated);
-  // Whether it inherits queries that the layer emulates.
+  // True if it inherits queries that the layer emulates.
   bool any() const { return inherits_; }
   bool occlusion() const { return inherits_occlusion_; }
-  // Whether it inherits conditional rendering, which may discard dispatches of the layer.
+  // True if it inherits conditional rendering, which may discard dispatches of the layer.
   bool conditional() const { return conditional_; }
 
   // Queries of the driver that would count dispatches of the layer.
@@ -35,11 +35,11 @@ class InheritedQueries {
                      ActiveQueries& active, CommandTotals& totals, QueryWork& work);
   void take_arguments(const QueryWork& secondary_work, const ActiveQueries& active,
                       QueryWork& work) const;
-  // The work so far is resolved: later executions count anew.
+  // The work so far is resolved: later executions count again from zero.
   void clear_executions() { executions_.clear(); }
 
   // Before `work` is resolved: moves to `kept` what counts for queries of the primary. Records that
-  // queries of this command buffer need too are read now and summed beside the record.
+  // queries of this command buffer need too are read now and summed next to the record.
   VkResult keep(QueryMemory& memory, QueryWork& work, QueryWork& kept) const;
 
  private:

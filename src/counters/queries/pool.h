@@ -1,4 +1,4 @@
-// A VkQueryPool whose queries the layer emulates. Its handle is that of a small pool of the driver,
+// A VkQueryPool whose queries the layer emulates. Its handle is a small pool of the driver,
 // so that names and private data work. The slots of the queries (probe/query.h) are in memory that
 // the GPU writes and the host reads.
 //
@@ -18,7 +18,7 @@
 
 namespace tally::counters {
 
-// What the queries of a pool count.
+// The counters of a pool's queries.
 struct QueryKind {
   VkQueryType type = VK_QUERY_TYPE_OCCLUSION;
   std::vector<QueryRow> rows;
@@ -32,9 +32,9 @@ struct QueryKind {
   // Marker, StreamMarker and HasMarkers.
   std::vector<uint32_t> numbers = {};
 
-  // Whether a row counts in shaders.
+  // True if a row counts in shaders.
   bool needs_shaders() const;
-  // Whether there is more to it than what shaders count.
+  // True if there is more to it than what shaders count.
   bool needs_commands() const;
   // How results are converted to 32 bits: timestamps wrap, so that differences stay correct, and
   // other numbers saturate.
@@ -58,12 +58,12 @@ class QueryPool {
   VkDeviceAddress slot(uint32_t query) const;
   VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
   VkBuffer buffer() const { return memory_->buffer(); }
-  // Whether queries count in shaders; whether the host has to count commands; and the rows that the
+  // True if queries count in shaders; whether the host has to count commands; and the rows that the
   // GPU counts from arguments of commands (queries/indirect_counts.h).
   bool needs_shaders() const { return needs_shaders_; }
   bool needs_commands() const { return needs_commands_; }
   const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
-  // Whether the time is taken in another pass than the counts.
+  // True if the time is taken in another pass than the counts.
   bool times_apart() const {
     return needs_shaders_ && !driver_ && begin_times_ != VK_NULL_HANDLE &&
            kind_.time_pass != kind_.count_pass;

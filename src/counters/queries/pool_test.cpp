@@ -7,7 +7,7 @@
 namespace tally::counters {
 namespace {
 
-// What a pool needs of a driver, with memory for one pool.
+// The parts of a driver that a pool needs, with memory for one pool.
 alignas(64) std::array<std::byte, 4096> driver_memory;
 bool device_lost = false;
 

@@ -39,7 +39,7 @@ namespace tally::counters {
 
 class QueryRecorder {
  public:
-  // `uses_heaps`: whether the application's descriptor state is that of descriptor heaps.
+  // `uses_heaps`: the application uses descriptor heaps.
   QueryRecorder(QueryState& state, VkCommandBuffer commands, const bool& uses_heaps);
   QueryRecorder(const QueryRecorder&) = delete;
   QueryRecorder& operator=(const QueryRecorder&) = delete;
@@ -63,13 +63,13 @@ class QueryRecorder {
   VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request,
                         const NamedMemory& target);
   bool active() const { return !active_.empty() || inherited_.any() || feedback_.active(); }
-  // Whether a query counts commands.
+  // True if a query counts commands.
   bool counts_commands() const {
     return active_.count_commands() || inherited_.any() || feedback_.active();
   }
-  // Whether a query needs the arguments of commands.
+  // True if a query needs the arguments of commands.
   bool reads_arguments() const { return active_.read_arguments() || feedback_.active(); }
-  // Whether a query counts in shaders.
+  // True if a query counts in shaders.
   bool counts_shaders() const { return active_.count_in_shaders() || feedback_.active(); }
 
   // --- commands
@@ -102,7 +102,7 @@ class QueryRecorder {
   bool counts_samples() const { return active_.count_samples(); }
   // Before a draw, if counts_samples().
   VkResult count_samples_by(SampleCounter counter);
-  // Whether nothing counts those of the last draw exactly.
+  // True if nothing counts those of the last draw exactly.
   bool lacks_samples() const { return lacks_samples_; }
   // Before what may not lie inside a query of the driver: the end of a subpass, the execution of
   // secondary command buffers.
@@ -121,7 +121,7 @@ class QueryRecorder {
   VkResult next_words(WordPage& page, uint32_t& index) { return word_pages_.next(page, index); }
 
   // --- passes of performance queries
-  // Whether a command may be recorded twice, for passes that count and for passes that do not.
+  // True if a command may be recorded twice, for passes that count and for passes that do not.
   bool runs_twice() const;
   bool times_apart() const { return active_.time_apart(); }
   PassSelection& passes() { return passes_; }
@@ -134,7 +134,7 @@ class QueryRecorder {
   bool in_pass() const { return in_pass_; }
 
   // --- pending work
-  // Whether there is any that can be resolved here.
+  // True if there is any that can be resolved here.
   bool ready() const;
   // The same, if results of the pool are needed now.
   bool needs_results(const QueryPool& pool) const;

@@ -25,11 +25,11 @@ class SampleRecorder {
   SampleRecorder& operator=(const SampleRecorder&) = delete;
 
   void reset();
-  // Whether the driver is to count samples on this device.
+  // True if the driver is to count samples on this device.
   bool available() const { return context_.state.occlusion != nullptr; }
-  // Whether its counts are exact.
+  // True if its counts are exact.
   bool precise() const { return context_.state.occlusion->flags() != 0; }
-  // Whether it counts those of the next draw.
+  // True if it counts those of the next draw.
   bool counting() const { return counting_; }
   // Begins a query, which takes as many as there are views.
   VkResult begin(uint32_t views, SampleCount& count);

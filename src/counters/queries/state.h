@@ -1,4 +1,4 @@
-// What a device has where the layer emulates queries.
+// State of a device for which the layer emulates queries.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -31,25 +31,25 @@ struct EmulatedQueries {
     return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
            timestamps || transform_feedback || elapsed_time || performance || performance_intel;
   }
-  // Whether some types count in shaders.
+  // True if some types count in shaders.
   bool counts_shaders() const {
     return statistics || mesh_statistics || occlusion || primitives_generated ||
            transform_feedback || performance || performance_intel;
   }
-  // Whether commands that are not action commands are counted too.
+  // True if commands that are not action commands are counted too.
   bool counts_commands() const { return performance || performance_intel; }
   // The emulated ones of the statistics.
   VkQueryPipelineStatisticFlags statistics_of(VkQueryPipelineStatisticFlags bits) const;
-  // Whether the layer emulates pools of this type.
+  // True if the layer emulates pools of this type.
   bool emulates(const VkQueryPoolCreateInfo& info) const;
 };
 
-// Whether statistics of the driver would count dispatches of the layer.
+// True if statistics of the driver would count dispatches of the layer.
 inline bool counts_dispatches(VkQueryPipelineStatisticFlags statistics) {
   return (statistics & VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT) != 0;
 }
 
-// What the queries of a pool count. Nothing if a counter of a performance query does not exist.
+// The counters of a pool's queries. Empty if a counter of a performance query does not exist.
 std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const PhysicalDevice& gpu,
                                     const Options& options);
 

@@ -73,7 +73,7 @@ class ActionRecorder {
     uint32_t first = 0, count = 0;
     uint32_t packed_index = 0;  // distance of the record from the pushed pointer
   };
-  // Whether the instances leave the upper half of the instance index free.
+  // True if the instances leave the upper half of the instance index free.
   static bool leaves_upper_half(const DrawInstances& draw) {
     return uint64_t{draw.first} + draw.count <= uint64_t{1} << probe::kPackedDrawIndexShift;
   }

@@ -339,7 +339,7 @@ void BoundState::overwrite_push_data(uint32_t begin, uint32_t end) {
   push_data_.note_overwritten(begin, end);
 }
 
-// A pipeline that counts reads nothing where its own pointers are. Of others, that is not known.
+// A pipeline that counts reads nothing where its own pointers are. For others, this is not known.
 void BoundState::restore_push_data(const Bound& bound, const PipelineLayout* layout) {
   if (!status_.has(RecordingStatus::kDirtyConstants)) return;
   if (layout && !layout->has_heaps()) return;

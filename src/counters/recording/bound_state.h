@@ -1,4 +1,4 @@
-// What is bound in a command buffer, as far as the layer needs it: pipelines and their variants,
+// The bindings of a command buffer, as far as the layer needs them: pipelines and their variants,
 // the push constants around the record pointer, and the state that primitive assembly depends on.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace tally::counters {
 
-// What the shaders of the application find their descriptors with, as the last command said that
+// The kind of descriptors that the application's shaders use, according to the last command that
 // changed it: a command of one kind invalidates all state of the other, also the application's.
 // Always None where descriptor heaps are not enabled.
 enum class DescriptorKind : uint8_t {
@@ -53,7 +53,7 @@ class BoundState {
     QueryRun query_run;
     uint32_t moves = 0;  // of the pushed pointer to another record, with Variant::Unnumbered
     std::optional<DrawFacts> facts;  // with the dynamic state
-    // Of the execution set that the next commands come from.
+    // The program of the execution set that the next commands come from.
     std::shared_ptr<const Program> set_program;
 
     bool empty() const { return handle == VK_NULL_HANDLE && !shaders; }
@@ -87,7 +87,7 @@ class BoundState {
   // Binds the variants that the active features need.
   void bind_wanted();
   void bind_plain();
-  // Whether another variant may be bound. Ray-tracing pipelines have none, and no pipeline may be
+  // True if another variant may be bound. Ray-tracing pipelines have none, and no pipeline may be
   // bound while transform feedback is active.
   bool can_bind(VkPipelineBindPoint point) const {
     if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) return false;
@@ -136,7 +136,7 @@ class BoundState {
   // --- descriptors
   void set_descriptors(DescriptorKind kind);
   const bool& uses_heaps() const { return uses_heaps_; }
-  // Whether a record pointer for what is bound would invalidate descriptors of the application.
+  // True if a record pointer for what is bound would invalidate descriptors of the application.
   bool disturbs_descriptors(const Bound& bound) const;
 
   // --- primitive assembly and samples
@@ -148,7 +148,8 @@ class BoundState {
   }
   // The state of a pipeline where it is dynamic.
   void set_alpha_to_coverage(bool enabled);
-  // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
+  // Derived from the bound graphics pipeline and the dynamic state. Defaults where no pipeline is
+  // known.
   const DrawFacts& draw_facts() {
     Bound& bound = graphics();
     return bound.facts ? *bound.facts : state_facts(bound);

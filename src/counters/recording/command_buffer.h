@@ -1,4 +1,4 @@
-// What the layer knows of a command buffer while it is recorded. Composes the state of the command
+// A command buffer while it is recorded. Composes the state of the command
 // buffer and the classes that record its commands. Used by one thread at a time: command buffers
 // are externally synchronized.
 #pragma once

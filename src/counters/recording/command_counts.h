@@ -1,4 +1,4 @@
-// What active queries count of action commands on the host, from the arguments of the commands.
+// The part of active queries that the host counts, from the arguments of action commands.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -15,7 +15,7 @@ class CommandCounts {
  public:
   explicit CommandCounts(CommandState& state) : state_(state) {}
 
-  // Whether active queries count commands. Call the functions below only if so.
+  // True if active queries count commands. Call the functions below only if so.
   bool wanted() const { return state_.status.has(RecordingStatus::kQueryCommands); }
   void draw(uint64_t vertices, uint64_t instances);
   void indexed_draw(uint32_t indices, uint32_t instances, uint32_t first);

@@ -245,7 +245,7 @@ void add_uncounted(std::vector<vk::Hook>& hooks, std::string_view name) {
 }
 
 // Generated commands may bind pipelines and push constants, so they run with the plain pipelines:
-// they take a result index and have no blocks. What is bound after them is undefined.
+// they take a result index and have no blocks. Bindings are undefined after them.
 VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
                                              const VkGeneratedCommandsInfoNV* info) {
   CommandBuffer* state = find_command_buffer(commands);

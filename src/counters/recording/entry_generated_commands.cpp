@@ -9,7 +9,7 @@
 namespace tally::counters {
 namespace {
 
-// What is bound after generated commands is undefined, and so are push constants.
+// Bindings and push constants are undefined after generated commands.
 VKAPI_ATTR void VKAPI_CALL hook_execute_generated(VkCommandBuffer commands, VkBool32 preprocessed,
                                                   const VkGeneratedCommandsInfoEXT* info) {
   CommandBuffer* state = find_command_buffer(commands);

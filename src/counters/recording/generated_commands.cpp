@@ -34,7 +34,7 @@ class VariantInfo {
   VariantInfo(const VariantInfo&) = delete;
   VariantInfo& operator=(const VariantInfo&) = delete;
 
-  // Whether a variant was found.
+  // True if a variant was found.
   bool changed() const { return changed_; }
   const Info& info() const { return info_; }
 
@@ -89,13 +89,13 @@ bool writes_push_data(CommandBuffer& commands, const VkGeneratedCommandsInfoEXT&
   return layout->moves_blocks() || (written & slots) != 0;
 }
 
-// Whether anything lacks the counts of uninstrumented commands.
+// True if anything lacks the counts of uninstrumented commands.
 bool counts_shaders(const CommandBuffer& commands) {
   return commands.instrumented() || (commands.queries() && commands.queries()->counts_shaders()) ||
          (commands.regions() && commands.regions()->in_pass());
 }
 
-// Memory of the layer, unless that of the application suffices.
+// The layer's memory, unless the application's suffices.
 bool provide_memory(CommandBuffer& commands, const VkMemoryRequirements& needed,
                     VkGeneratedCommandsInfoEXT& info) {
   const bool aligned = needed.alignment == 0 || info.preprocessAddress % needed.alignment == 0;
@@ -120,9 +120,9 @@ VkGeneratedCommandsMemoryRequirementsInfoEXT requirements_for(
           info.maxDrawCount};
 }
 
-// What the application preprocessed by itself names uncounted code, and has pointers to no record.
-// It must be the same in memory when it is executed, so it is preprocessed again, in memory of the
-// layer. Returns whether `info` now says so.
+// Commands that the application preprocessed itself name uncounted code, and have pointers to no
+// record. It must be the same in memory when it is executed, so it is preprocessed again, in memory
+// of the layer. Returns whether `info` now says so.
 bool preprocess_again(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info) {
   const ObjectState& objects = commands.device().objects;
   info.indirectCommandsLayout = objects.implicit_layouts.find(info.indirectCommandsLayout);
@@ -188,7 +188,7 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
   }
   const VkPipelineBindPoint point = bind_point_of(info.shaderStages);
   if (commands.counts().wanted()) commands.counts().generated(point);
-  // What the layer executes if it counts.
+  // The commands that the layer executes if it counts.
   VkGeneratedCommandsInfoEXT own = info;
   std::shared_ptr<const Program> set_program;
   const bool from_set = info.indirectExecutionSet != VK_NULL_HANDLE;

@@ -47,7 +47,7 @@ std::optional<MixedPass> set_pass(const DeviceState& state, const Submit& submit
   return mixed;
 }
 
-// Whether the work has queries whose counters are all the driver's.
+// True if the work has queries whose counters are all the driver's.
 template <typename Submit>
 bool has_driver_only(const DeviceState& state, const Submit& submit) {
   bool any = false;

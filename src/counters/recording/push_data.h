@@ -27,7 +27,7 @@ class PushData {
 
   // The layer writes the bytes [begin, end).
   void note_overwritten(uint32_t begin, uint32_t end);
-  // Whether values of the application are overwritten.
+  // True if values of the application are overwritten.
   bool needs_restore() const { return overwritten(0, 0); }
   bool needs_restore_outside(uint32_t begin, uint32_t end) const { return overwritten(begin, end); }
   void restore(VkCommandBuffer commands, const DeviceTable& next);

@@ -1,5 +1,5 @@
-// What the next command of a command buffer needs from the layer, and the layer's first failure
-// since the recording began.
+// The state of the layer that the next command of a command buffer depends on, and the first
+// failure since the recording began.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kMaxTimeout = UINT64_C(1) << 60;  // ns; deadlines cannot overflow
 constexpr uint64_t kFenceTimeout = 100'000'000;      // ns
 
-// Whether a signal of `signals` orders work before a wait of `waits`.
+// True if a signal of `signals` orders work before a wait of `waits`.
 bool comes_before(const std::vector<SemaphoreValue>& signals,
                   const std::vector<SemaphoreValue>& waits) {
   return std::ranges::any_of(signals, [&](const SemaphoreValue& signal) {

@@ -43,7 +43,7 @@ struct RegionPass {
 
   // Disabled: the values are 0, because the work could not run exclusively.
   void enable(bool enable);
-  // Whether a set of primitives overflowed in an earlier execution.
+  // True if a set of primitives overflowed in an earlier execution.
   bool overflowed() const;
   // Continues in the memory of the suspended pass.
   void join(const RegionPass& suspended_pass) const;

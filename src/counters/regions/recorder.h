@@ -28,7 +28,7 @@ namespace tally::counters {
 
 class RegionRecorder {
  public:
-  // `uses_heaps`: whether the application's descriptor state is that of descriptor heaps.
+  // `uses_heaps`: the application uses descriptor heaps.
   RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps);
   ~RegionRecorder() { reset(); }
   RegionRecorder(const RegionRecorder&) = delete;
@@ -65,7 +65,7 @@ class RegionRecorder {
  private:
   static constexpr uint32_t kHeaders = 64;  // allocated together
 
-  // The block of the pass, or that of a secondary command buffer; null outside of capturing passes.
+  // The block of the pass or of a secondary command buffer; null outside of capturing passes.
   VkDeviceAddress block_address() const;
   InternalCommands dispatches() const { return {commands_, uses_heaps_}; }
   VkResult next_header(VkDeviceAddress block, uint64_t& pointer);

@@ -1,4 +1,4 @@
-// What a device has where counters by region are enabled.
+// State of a device with counters by region.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -33,7 +33,7 @@ struct RegionProperties {
 };
 RegionProperties region_properties(const PhysicalDevice& gpu, const Options& options);
 
-// What shaders of the device can count by region.
+// The counters by region that shaders of the device support.
 spirv::RegionOptions region_options(const PhysicalDevice& gpu);
 
 // Memory for the sets of primitives, shared by all passes that count them. Never shrinks.

@@ -28,7 +28,7 @@ struct InternalPipeline {
 // A command buffer that the layer records a dispatch into.
 struct InternalCommands {
   VkCommandBuffer handle = VK_NULL_HANDLE;
-  bool uses_heaps = false;  // its descriptor state is that of descriptor heaps
+  bool uses_heaps = false;  // it uses descriptor heaps
 };
 
 class InternalPipelines {

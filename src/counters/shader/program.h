@@ -1,4 +1,4 @@
-// What is needed to read the records of an instrumented pipeline. Immutable. The pipeline and its
+// Describes how to read the records of an instrumented pipeline. Immutable. The pipeline and its
 // records share it, so it outlives the pipeline.
 #pragma once
 
@@ -30,8 +30,8 @@ struct StageInfo {
 
 // Where a stage finds its record pointer. Each slot has a record of its own. Pipelines that are
 // linked from libraries need a second slot for the fragment stage: when a library is created, the
-// number of counters of the other stages is not known. Of shader objects nothing is known of any
-// other stage, so no two stages of a draw share a slot (slot_of_shader).
+// number of counters of the other stages is not known. For shader objects nothing is known of any
+// other stage, so each stage of a draw has its own slot (slot_of_shader).
 enum class AddressSlot : uint8_t { Main, Fragment, Control, Evaluation, Geometry };
 inline constexpr size_t kPipelineSlots = 2;
 inline constexpr size_t kAddressSlots = 5;
@@ -72,15 +72,15 @@ struct Program {
   // Stages that run uninstrumented, and stages whose output samples or primitives are not counted.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
-  // Whether the fragment shader counts samples, and whether depth and stencil tests come before.
+  // True if the fragment shader counts samples, and whether depth and stencil tests come before.
   enum class Samples : uint8_t { Uncounted, BeforeTests, AfterTests };
   Samples samples = Samples::Uncounted;
-  // Whether shaders read the packed draw index (probe::kNumberedDraws).
+  // True if shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
   // Its counters are where those of no other program are, but of those that are linked from the
   // same libraries.
   bool own_ranges = false;
-  // What keeps them there (CounterRanges).
+  // The objects that keep them there (CounterRanges).
   std::vector<std::shared_ptr<const void>> ranges;
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
@@ -123,7 +123,7 @@ inline uint64_t slot_bytes(const Program& program, AddressSlot slot, uint32_t sh
   return probe::record_bytes(program.capacities[static_cast<size_t>(slot)], shards_log2);
 }
 
-// The records of all slots follow each other. Where that of a slot begins:
+// The records of all slots follow each other. Where a slot's record begins:
 inline uint64_t slot_begin(const Program& program, AddressSlot slot, uint32_t shards_log2) {
   uint64_t begin = 0;
   for (size_t i = 0; i < static_cast<size_t>(slot); ++i) {

@@ -1,4 +1,4 @@
-// What an emulated query counts. A query has rows, each a 64-bit number in GPU memory
+// The things that an emulated query counts. A query has rows, each a 64-bit number in GPU memory
 // (queries/pool.h). A row is a sum of sources that the layer can count. The results of the API are
 // computed from the rows.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tally::counters {
 
-// What the host counts when it records commands. For indirect commands the GPU adds what depends on
+// Counted by the host when it records commands. For indirect commands the GPU adds what depends on
 // their arguments.
 enum class CommandMetric : uint8_t {
   Draws,              // draw commands, mesh draws included

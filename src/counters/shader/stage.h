@@ -33,13 +33,13 @@ class Stage {
   mutable std::optional<Result<spirv::AnalyzedModule>> module_;
 };
 
-// Whether the shader has an output gl_PrimitiveID. Ignores members of blocks.
+// True if the shader has an output gl_PrimitiveID. Ignores members of blocks.
 bool sets_primitive_id(const Stage& stage);
 
 // The execution modes of both tessellation stages; empty if an entry point is missing.
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
 
-// Whether fragment shaders may read gl_PrimitiveID: if a geometry or mesh shader sets it, or if
+// True if fragment shaders may read gl_PrimitiveID: if a geometry or mesh shader sets it, or if
 // there is neither. For a fragment shader alone, this is not known.
 bool has_primitive_ids(const std::vector<Stage>& stages);
 

@@ -34,7 +34,7 @@ bool moves_push_constants(const Stage& stage, const StageVariants::Request& requ
   return entry && spirv::moves_push_constants(analyzed->module(), *entry, request.addressing.main);
 }
 
-// Whether transform feedback may capture outputs of the shader.
+// True if transform feedback may capture outputs of the shader.
 bool captures(const spirv::FeedbackLayout& layout) {
   return std::ranges::any_of(layout.buffers, [](const auto& buffer) { return buffer.stride != 0; });
 }

@@ -46,7 +46,7 @@ class StageVariants {
     bool multiview = false;
     bool primitive_ids = false;
     std::optional<spirv::Tessellation> tessellation;  // if it makes the pipeline's primitives
-    // Whether shaders may use a packed draw index: the stages are vertex and fragment alone.
+    // True if shaders may use a packed draw index: the stages are vertex and fragment alone.
     bool number_draws = false;
     // The position of the stages' counters in the record of each slot, called with the highest
     // number of counters in one of them. Null: the records begin with them.
@@ -63,7 +63,7 @@ class StageVariants {
   bool counts_regions() const { return counts_regions_; }
   // The driver made no module for a stage that stays as it is: there are no complete infos.
   bool lacks_module() const { return lacks_module_; }
-  // Whether a stage reads push constants where the record pointers are, and could not be changed.
+  // True if a stage reads push constants where the record pointers are, and could not be changed.
   // The stages must not be used then.
   bool reads_slots() const { return reads_slots_; }
   const std::vector<Refusal>& refusals() const { return refusals_; }

@@ -1,4 +1,4 @@
-// What the shaders of a pipeline variant count.
+// Selects what the shaders of a pipeline variant count.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@ namespace tally::egl {
 
 inline constexpr std::string_view kExtensionName = "EGL_BRCM_performance_counters";
 
-// Whether the space-separated `list` contains `word`.
+// True if the space-separated `list` contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 
 // Returns the list with our extension's name appended, valid until the library is

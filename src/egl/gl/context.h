@@ -42,7 +42,7 @@ class GlContext {
   EGLDisplay display() const { return display_; }
   EGLContext handle() const { return handle_; }
   bool is_es() const { return is_es_; }
-  // Whether this GL runs on Vulkan: zink, ANGLE.
+  // True if this GL runs on Vulkan: zink, ANGLE.
   bool runs_on_vulkan() const { return runs_on_vulkan_; }
 
   // Call before GPU work is submitted. Begins a segment if none is open.
@@ -92,7 +92,7 @@ class GlContext {
   // Invocations per work group of the current compute program, or 0 without one.
   uint64_t work_group_size() const;
   bool is_bound(GLenum binding) const;
-  // Whether glGetIntegerv accepts the pixel-buffer bindings.
+  // True if glGetIntegerv accepts the pixel-buffer bindings.
   bool has_pixel_buffers() const { return has_pixel_buffers_; }
 
   uint64_t query_total(QueryKind kind) const {

@@ -94,7 +94,7 @@ class ErrorGuard {
   ErrorGuard(const ErrorGuard&) = delete;
   ErrorGuard& operator=(const ErrorGuard&) = delete;
 
-  // Whether an error of the application was pending.
+  // True if an error of the application was pending.
   bool raised() const { return raised_; }
 
  private:

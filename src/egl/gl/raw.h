@@ -36,7 +36,7 @@ struct RawGl {
   static RawGl load(const std::function<AnyFunction(const char*)>& resolve);
 };
 
-// Whether the current context lists this GL extension. A driver may crash in functions of an
+// True if the current context lists this GL extension. A driver may crash in functions of an
 // extension that it does not list.
 bool has_gl_extension(const RawGl& gl, std::string_view name);
 

@@ -26,7 +26,7 @@ class GroupList {
   void discover(bool gpu_usage = true);
 
   VulkanGroup& vulkan() { return *vulkan_; }
-  // Whether the profile leaves the group to the Vulkan capture: the Vulkan group, whose reading
+  // True if the profile leaves the group to the Vulkan capture: the Vulkan group, whose reading
   // finishes the context, where the capture has the same by frame; and the GPU group where the
   // calling thread's context runs on Vulkan, since GL queries make the GL driver divide render
   // passes.

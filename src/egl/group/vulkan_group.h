@@ -15,7 +15,7 @@ class VulkanGroup final : public Group {
 
   // Appends the counters that the layer has begun to list.
   void discover();
-  // Whether the capture has frames of its own, which end at presents.
+  // True if the capture has frames of its own, which end at presents.
   bool is_captured_by_frame() const { return layer_ != nullptr && layer_->presents() != 0; }
   // The layer measures while this is on.
   void collect(bool on);

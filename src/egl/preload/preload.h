@@ -7,7 +7,7 @@
 
 namespace tally::egl {
 
-// Whether we intercept a function of this name.
+// True if we intercept a function of this name.
 bool is_ours(const char* name) noexcept;
 
 // dlsym for an intercepted function: returns ours if the handle provides that function, or, for the

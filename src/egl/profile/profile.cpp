@@ -41,7 +41,7 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
-// Whether a frame looks for new GPU engines. A kernel driver reports an engine once it has been
+// True if a frame looks for new GPU engines. A kernel driver reports an engine once it has been
 // used: soon in most programs. Looking at all descriptors can take as long as a small frame.
 bool looks_for_engines(int64_t frame) {
   constexpr int64_t kEvery = 64;

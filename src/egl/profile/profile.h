@@ -16,7 +16,7 @@ namespace tally::egl {
 
 class Profile {
  public:
-  // Whether a profile of this process was requested.
+  // True if a profile of this process was requested.
   static bool wanted() { return wanted_; }
 
   // Call after a context has become current in the calling thread.

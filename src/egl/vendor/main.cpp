@@ -33,7 +33,7 @@ VendorSlot& slot(size_t number) {
 // A function of the libEGL that loaded us.
 std::atomic<void*> g_function_of_libegl{nullptr};
 
-// Whether libEGL has functions of ours: it closes a vendor that it could not open.
+// True if libEGL has functions of ours: it closes a vendor that it could not open.
 std::atomic<bool> g_open = false;
 
 // At exit libEGL closes its vendors as well, but nothing is unloaded. Otherwise we are unloaded

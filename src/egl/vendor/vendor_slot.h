@@ -47,7 +47,7 @@ class VendorSlot {
   std::vector<RealVendor*> candidates();
   // The candidate with this index, or null if there are no more. Opens remaining vendors.
   RealVendor* candidate(size_t number);
-  // Whether libEGL queries this string for the first time.
+  // True if libEGL queries this string for the first time.
   bool is_first_query(int name);
   // The vendor that listed this device, or null.
   RealVendor* owner_of(EGLDeviceEXT device);

@@ -9,7 +9,7 @@ struct Part {
 };
 shared Part parts[kLanes];
 
-// Whether the index, of 8, 16 or 32 bits, restarts the primitive.
+// True if the index, of 8, 16 or 32 bits, restarts the primitive.
 bool restarts_at(uint index) {
   const uint bytes = COMMAND.index_bytes;
   const uint mask = bytes == 4 ? ~0u : (1u << (8 * bytes)) - 1;
