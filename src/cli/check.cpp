@@ -49,7 +49,7 @@ bool is_capture(const std::string& path) {
 
 std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
 
-// By name, unless there is one of each.
+// Pairs them by name, unless there is one of each.
 Result<std::vector<CheckedPair>> checked_pairs(const std::vector<std::string>& files) {
   std::vector<std::string> snapshots, captures;
   for (const std::string& file : files) (is_capture(file) ? captures : snapshots).push_back(file);
@@ -81,7 +81,7 @@ Result<std::string> read_text(const std::string& path) {
   return read_small_file(path, analysis::kMaxSnapshotBytes);
 }
 
-// The limits beside the snapshot: the same name with the ending .limits.
+// The limits of the snapshot: the file of the same name with the ending .limits.
 Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
   const std::string path = fs::path(snapshot).replace_extension(".limits").string();
   std::error_code ignored;

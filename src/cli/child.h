@@ -39,7 +39,7 @@ struct ChildEnd {
   int number = 0;  // the exit status, or the signal's number
   bool core_dumped = false;
 
-  // What a shell would report: the exit status, or 128 + the signal.
+  // The status that a shell would report: the exit status, or 128 + the signal.
   int shell_status() const { return by_signal ? 128 + number : number; }
 };
 

@@ -1,4 +1,4 @@
-// What all commands of `tally` share: their declaration, messages and exit statuses.
+// Shared by all commands of `tally`: their declaration, messages and exit statuses.
 #pragma once
 
 #include <fmt/format.h>

@@ -17,7 +17,7 @@ constexpr const char* kVariables[] = {"GITHUB_SHA",       "CI_COMMIT_SHA",    "B
                                       "CIRCLE_SHA1",      "TRAVIS_COMMIT",    "BITBUCKET_COMMIT",
                                       "BUILDKITE_COMMIT", "DRONE_COMMIT_SHA", "GIT_COMMIT"};
 
-// What git knows of a revision of the checkout around the current folder.
+// A revision of the checkout around the current folder, as git describes it.
 std::optional<Commit> git_commit(const std::string& revision, const Environment& environment) {
   const auto run = run_captured({"git", "show", "--no-patch", "--no-show-signature",
                                  "--format=%H %ct", "--end-of-options", revision + "^{commit}"},

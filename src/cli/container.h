@@ -15,8 +15,9 @@ struct NeededFolders {
   std::filesystem::path socket;  // TMPDIR or /tmp, to write: the socket has a new name in each run
 };
 
-// What to add to the command line, if a program of it runs the application in a container. That
-// program may be a script, found in `search_path`, which runs another one that does.
+// Advice on what to add to the command line, if a program of it runs the application in a
+// container. That program may be a script, found in `search_path`, which runs another one that
+// does.
 std::optional<std::string> container_advice(const std::vector<std::string>& command_line,
                                             const std::string& search_path,
                                             const NeededFolders& folders);

@@ -44,7 +44,7 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-// What the addresses of a run begin with. A random part follows.
+// The prefix of the addresses of a run. A random part follows.
 std::string prefix_of(pid_t pid) { return fmt::format("tally-run/{}/pid/{}/", ::geteuid(), pid); }
 std::string prefix_of(const struct stat& file) {
   return fmt::format("tally-run/{}/file/{}:{}/", ::geteuid(), file.st_dev, file.st_ino);

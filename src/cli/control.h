@@ -1,5 +1,5 @@
-// How other commands of the same user reach a running `tally run`: by its process id, by that of a
-// process that it started, or by the capture that it writes. The names are those of abstract
+// How other commands of the same user reach a running `tally run`: by its process id, by the id of
+// a process that it started, or by the capture that it writes. The names are those of abstract
 // sockets, so nothing is left behind. They end in a random number, so another user cannot bind them
 // first; who looks for one finds it in /proc/net/unix. Both sides check the user of the other.
 #pragma once

@@ -29,7 +29,7 @@ struct CoverageOptions {
   std::string sources;
 };
 
-// What a file of each format begins with: only such a file is replaced.
+// The beginning of a file of each format: only such a file is replaced.
 std::string_view signature_of(const std::string& format) {
   return format == "lcov" ? "TN:" : "<?xml";
 }

@@ -1,5 +1,5 @@
-// What a device offers natively and with Tally's layer, derived from two probes: one without the
-// layer, one with it.
+// The capabilities of a device natively and with Tally's layer, derived from two probes: one
+// without the layer, one with it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What `tally doctor` learns of a machine, and what it says of it.
+// `tally doctor`: what it finds on a machine, and its messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <vulkan/vulkan_core.h>

@@ -18,9 +18,9 @@ struct EglFiles {
   bool complete() const { return !manifests.empty() && !preload.empty(); }
 };
 
-// Finds the libraries beside a program at `executable`, in a build tree or an installation, even if
-// that was moved. libglvnd resolves a manifest's relative path as dlopen() does. If a manifest does
-// not lead to the library beside the program, a manifest with the library's absolute path is
+// Finds the libraries next to the program at `executable`, in a build tree or an installation, even
+// if that was moved. libglvnd resolves a manifest's relative path as dlopen() does. If a manifest
+// does not lead to the library next to the program, a manifest with the library's absolute path is
 // written to `folder`.
 EglFiles find_egl_files(const std::filesystem::path& executable,
                         const std::filesystem::path& folder);

@@ -1,4 +1,4 @@
-// What the environment makes a program load: layers, drivers, EGL vendors.
+// The environment that makes a program load layers, drivers and EGL vendors.
 #include "cli/environment.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ Environment with_system_layers(const fs::path& system) {
 
 class EnvironmentFolders : public Folder {};
 
-// Of this machine's folders, only the one in /etc may exist.
+// On this machine, only the folder in /etc may exist.
 TEST_F(EnvironmentFolders, come_after_those_that_the_loader_searches) {
   const std::string system = (path_ / "vulkan/explicit_layer.d").string();
   Environment plain = with_system_layers(path_);

@@ -39,7 +39,7 @@ struct ExportOptions {
 
 constexpr const char* kCreator = "tally " TALLY_VERSION;
 
-// What a format is made from.
+// The input that a format is made from.
 struct Input {
   Model& model;
   const ExportOptions& options;
@@ -53,7 +53,7 @@ Result<analysis::Table> table_of(const Input& input) {
   auto tables = analyzer.tables(*analysis::by_from_name(by), {});
   if (!tables) return tables.error();
   if (tables->size() > 1)
-    say(input.options.files[0] + ": the table is that of the GL frames; Vulkan's are left out");
+    say(input.options.files[0] + ": the table has the GL frames; Vulkan's are left out");
   return std::move(tables->front());
 }
 

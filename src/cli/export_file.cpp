@@ -22,7 +22,7 @@ Error failure(const std::string& path, int number) {
                            std::strerror(number))};
 }
 
-// What must not be replaced, even with --force.
+// A file that must not be replaced, even with --force.
 Status may_replace(const std::string& path, const std::string& capture) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};

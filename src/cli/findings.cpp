@@ -68,7 +68,7 @@ class Examination {
   void layers() {
     if (!facts_.layers) {
       problem("layers", facts_.layers_error,
-              "build or install Tally again; the layers belong beside the program");
+              "build or install Tally again; the layers belong next to the program");
       return;
     }
     for (const std::string& error : facts_.layer_load_errors) {
@@ -212,7 +212,7 @@ class Examination {
                        any ? "some of Tally's EGL libraries cannot be used"
                            : "EGL programs are not profiled",
                        facts_.egl_files.problem),
-           "build or install Tally again; the libraries belong beside the program");
+           "build or install Tally again; the libraries belong next to the program");
       return;
     }
     if (facts_.egl_library == EglLibrary::None) {

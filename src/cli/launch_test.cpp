@@ -1,4 +1,4 @@
-// What `tally run` does besides the environment: the file's name, temporary folders, the program's
+// `tally run` apart from the environment: the file's name, temporary folders, the program's
 // process, and hints on how to capture it.
 #include <elf.h>
 #include <gmock/gmock.h>

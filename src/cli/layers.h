@@ -1,4 +1,4 @@
-// Finds Tally's layers beside this program, in a build tree or an installation, even if that was
+// Finds Tally's layers next to this program, in a build tree or an installation, even if that was
 // moved.
 #pragma once
 
@@ -39,8 +39,8 @@ std::filesystem::path own_executable();
 // The folders of libraries in an installation or a build tree.
 std::vector<std::filesystem::path> library_folders(const std::filesystem::path& prefix);
 
-// Finds the layers for a program at `executable`: in <prefix>/lib beside <prefix>/bin (build tree),
-// then in <prefix>/share (installation). The error names the folders that were searched.
+// Finds the layers for a program at `executable`: in <prefix>/lib next to <prefix>/bin (build
+// tree), then in <prefix>/share (installation). The error names the folders that were searched.
 Result<LayerSet> find_layers(const std::filesystem::path& executable);
 
 }  // namespace tally::cli

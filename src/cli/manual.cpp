@@ -13,7 +13,7 @@
 namespace tally::cli {
 namespace {
 
-// Text as roff takes it: minus signs that can be copied, no line that looks like a request. A
+// Text for roff: minus signs that can be copied, no line that looks like a request. A
 // hyphen between letters is one.
 std::string roff(std::string_view text) {
   std::string out;

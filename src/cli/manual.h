@@ -7,11 +7,11 @@
 
 namespace tally::cli {
 
-// The page with its generated part made anew: all before kManualMark. What follows is kept; a page
-// without the mark has nothing else. `command` is the program or one of its commands.
+// The page with its generated part made again: all before kManualMark. The text after it is kept; a
+// page without the mark has nothing else. `command` is the program or one of its commands.
 std::string manual_page(CLI::App& command, const std::string& page);
 
 inline constexpr const char* kManualMark =
-    ".\\\" What is above is generated: cmake --build BUILD --target command_documents\n";
+    ".\\\" The part above is generated: cmake --build BUILD --target command_documents\n";
 
 }  // namespace tally::cli

@@ -1,4 +1,4 @@
-// What the commands that show captures have in common: options and output.
+// Shared by the commands that show captures: options and output.
 #pragma once
 
 #include <CLI/CLI.hpp>

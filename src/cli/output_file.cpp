@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxNumbers = 10'000;
 
-// Creates the file unless it exists, so that no two processes take the same name. Returns whether
+// Creates the file unless it exists, so that processes never share a name. Returns whether
 // it was created.
 Result<bool> take(const std::string& path) {
   const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);

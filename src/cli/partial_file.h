@@ -54,7 +54,7 @@ class PartialFile {
   int error_ = 0;  // errno of the first failed write
 };
 
-// "scene.frag.3f09ab": a name beside the path that no file is likely to have.
+// "scene.frag.3f09ab": a name in the same folder that no file is likely to have.
 std::string temporary_name(const std::string& path);
 
 // Appends all of the text. False: errno says why.

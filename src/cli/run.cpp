@@ -60,7 +60,7 @@ bool has_values(const analysis::Model& model, store::RowId metric) {
   return false;
 }
 
-// What was asked for and is not in the capture, and why.
+// Requested data that is not in the capture, and why.
 std::vector<std::string> refusals(const analysis::Model& model, const RunOptions& options) {
   constexpr const char* kNative =
       "the driver implements VK_ARM_shader_instrumentation itself and does not count them";
@@ -161,7 +161,7 @@ class Run {
     return request_frames(frames);
   }
 
-  // What can be known before the application runs.
+  // Warnings that are known before the application runs.
   Status check_html() const {
     if (options_.html.empty()) return {};
     if (const auto reason = report::why_no_html(); !reason.empty())

@@ -1,5 +1,5 @@
 // How a `tally run` ended, and what it says about that. Every message follows from one state, so
-// that no two contradict each other.
+// that messages never contradict each other.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `tally run` says at its end, from each state.
+// The last messages of `tally run`, from each state.
 #include "cli/run_end.h"
 
 #include <fmt/ranges.h>

@@ -258,9 +258,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
   command
-      .add_option(
-          "--shader", options.shader,
-          "Count only pipelines whose name or hash matches, or that of a shader (* and ? allowed)")
+      .add_option("--shader", options.shader,
+                  "Only count pipelines whose name or hash matches, or that have a shader whose "
+                  "does (* and ? allowed)")
       ->type_name("PATTERN");
   command
       .add_flag("--regions", options.regions,

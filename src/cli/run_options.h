@@ -45,10 +45,10 @@ void declare_options(CLI::App& command, RunOptions& options);
 // `before` and `after_dashes`: what is no option. Throws a CLI::ParseError.
 void set_application(RunOptions& options, const std::vector<std::string>& before,
                      const std::vector<std::string>& after_dashes);
-// What only several options together, or their texts, show.
+// Errors that only several options together, or their texts, show.
 Status check(const RunOptions& options);
 
-// What a request for frames captures that does not say how many. 0: the option is wrong.
+// The number of frames that a request captures if it does not say how many. 0: the option is wrong.
 uint64_t trigger_frames(const RunOptions& options);
 // 0: not a number of frames.
 uint64_t parse_frame_count(std::string_view text);

@@ -1,6 +1,6 @@
 // A folder of this process, which the destructor removes: a private one below TMPDIR, or one for
 // files that get their place later. The owner holds a lock on it that the kernel releases however
-// the process ends. The next process of this user that creates such a folder beside it removes the
+// the process ends. The next process of this user that creates such a folder next to it removes the
 // folders whose owners are gone.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What `tally --version` says.
+// The output of `tally --version`.
 #pragma once
 
 #include <string>

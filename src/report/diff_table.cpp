@@ -22,7 +22,7 @@ using analysis::Unit;
 using analysis::ValuePair;
 
 constexpr size_t kMaxOtherMetrics = 3;
-// Metrics that are shown beside the one that is sorted by, the most informative first.
+// Metrics that are shown with the one that is sorted by, the most informative first.
 constexpr std::array kOtherMetrics = {"draws",
                                       "dispatches",
                                       "passes",

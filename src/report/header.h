@@ -24,14 +24,14 @@ std::string device_names(const analysis::Summary& summary);
 // "2 shaders counted, 1 not"
 std::string shaders_line(const analysis::Summary& summary);
 
-// What switches names on, where nothing has one; else empty.
+// A hint how to get names, if nothing has one; else empty.
 std::string names_hint(const analysis::Summary& summary);
 
 // Why shaders were not counted, one line each: at most `max_lines`, and a line with the number of
 // further reasons.
 std::vector<std::string> uncounted_lines(const analysis::Summary& summary, size_t max_lines);
 
-// What is missing from the capture, one line each.
+// The missing parts of the capture, one line each.
 std::vector<std::string> missing_lines(const analysis::Summary& summary);
 
 }  // namespace tally::report

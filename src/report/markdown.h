@@ -11,7 +11,7 @@
 namespace tally::report {
 
 // A comment on GitHub has at most 65,536 characters; a job summary there has 1 MiB, and a comment
-// on GitLab 1,000,000 characters. What is written here fits into each of them.
+// on GitLab 1,000,000 characters. The text fits into each of them.
 inline constexpr size_t kMaxMarkdownBytes = 65'000;
 
 // A piece of code or a name, as it is.

@@ -12,7 +12,7 @@ namespace tally::report {
 struct TextOptions {
   // Cells per line. Wide columns shrink first; then the last value columns are omitted.
   size_t width = 120;
-  // What shows the columns that are then missing.
+  // The option that shows the columns that are then missing.
   std::string_view remedy = "see --width, --columns";
 };
 

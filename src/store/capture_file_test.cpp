@@ -48,7 +48,7 @@ void overwrite(const std::string& path, std::streamoff offset, const std::string
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// What write_test_capture() says of regions.
+// The regions of write_test_capture().
 void expect_regions(const Reader& reader) {
   const auto counters = *reader.region_counters();
   ASSERT_EQ(counters.size(), 2u);
@@ -237,7 +237,7 @@ TEST_F(CaptureFile, a_column_of_the_wrong_size_is_an_error) {
   EXPECT_THAT(batches.error().message, HasSubstr("a column of its table 'command_batch'"));
 }
 
-// What every version has.
+// Contents of every version.
 void expect_golden(const std::string& path) {
   const Result<Reader> reader = Reader::open(path);
   ASSERT_TRUE(reader.ok()) << reader.error().message;

@@ -451,7 +451,7 @@ TEST_F(CollectorTest, a_counter_twice_in_the_values_of_a_frame_is_refused) {
   EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("a counter twice in a frame's values"));
 }
 
-// What goes together is complete and in order.
+// Related records are complete and in order.
 TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
   const PassPicture picture{.width = 2, .height = 3};
   const Submission next{2, 0, 1, 12, 7};

@@ -14,7 +14,7 @@
 
 namespace tally::store::stream {
 
-// What the receiver wants of the process.
+// The receiver's request to the process.
 struct Orders {
   uint64_t frames = 0;   // captured on request; a total that grows
   bool stopped = false;  // captures no more frames

@@ -56,14 +56,14 @@ class NewIds {
   bool is_damaged_ = false;
 };
 
-// What a merged device has counted up so far.
+// The numbers that a merged device has used so far.
 struct Numbers {
   int64_t frame = 0, submission = 0, recording = 0;
 };
 
 using SharedRows = std::map<std::string, RowId>;  // by identity
 
-// What captures share, and what their numbers go on from.
+// Rows that captures share, and the numbers from which their own go on.
 struct Merged {
   Writer writer;
   SharedRows devices, shaders, pipelines, counters;
@@ -420,7 +420,7 @@ class Copy {
   std::unordered_map<RowId, RowId> device_of_frame_, device_of_submission_;  // by new ids
 };
 
-// What all captures have in common.
+// Contents that all captures have in common.
 CaptureRow merged_row(const std::vector<CaptureRow>& captures) {
   CaptureRow row = captures.front();
   row.start_monotonic_ns = 0;

@@ -15,7 +15,7 @@ namespace tally::store {
 class CaptureMerge {
  public:
   // `path` is a new file; `captures` are the capture rows of all that will be added, in this order:
-  // that of their starts. They must be finished, and of one version of Tally: others may count
+  // the order of their starts. They must be finished, and of one version of Tally: others may count
   // other costs for the same block.
   static Result<CaptureMerge> create(const std::string& path,
                                      const std::vector<CaptureRow>& captures);

@@ -25,7 +25,8 @@ struct BatchValues {
 
 class BatchValuesReader {
  public:
-  // Of a batch with `commands` commands. A column of another size is an error: the file is damaged.
+  // A column of a batch with `commands` commands. A column of another size is an error: the file is
+  // damaged.
   Status read(RowId batch, size_t commands, BatchValues& values);
 
  private:
@@ -81,7 +82,8 @@ class Reader {
 
   // Ordered by pass, subpass and layer; without rows of more than stream::kMaxRegions regions.
   Status for_each_pass_regions(const std::function<bool(const PassRegionsRow&)>& visit) const;
-  // Of one PassRegionsRow; without rows whose number of values is not the number of regions.
+  // The rows of one PassRegionsRow; without rows whose number of values is not the number of
+  // regions.
   Status for_each_region_values(const PassRegionsRow& regions,
                                 const std::function<bool(const RegionValuesRow&)>& visit) const;
   // None: there is no picture.

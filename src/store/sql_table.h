@@ -62,7 +62,7 @@ std::string older_table_sql(const TableText& table, int64_t version);
 // Its parameters are the columns but for the id, of each of `rows` rows.
 std::string insert_sql(const TableText& table, size_t rows = 1);
 
-// True if the reader asks for a column: a computed one follows from the others.
+// Says if the reader asks for a column: a computed one follows from the others.
 enum class Blobs { Read, LeaveOut };
 template <typename Row, typename Definition>
 constexpr bool is_selected(Blobs blobs) {

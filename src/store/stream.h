@@ -49,7 +49,7 @@ inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
 inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
 
-// Of a shader; further ones are not sent.
+// Per shader; further ones are not sent.
 inline constexpr size_t kMaxConstants = size_t{64} << 10;
 
 // Larger ones are not sent.
@@ -213,7 +213,7 @@ struct BatchValues {
   TALLY_STREAM_FIELDS(counts, others)
 };
 
-// What one execution of each block costs, sent before the first BatchValues that relies on it.
+// The cost of one execution of each block, sent before the first BatchValues that relies on it.
 struct BlockCosts {
   Id shader = 0;
   uint32_t first_block = 0;

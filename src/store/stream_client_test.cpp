@@ -18,7 +18,7 @@
 namespace tally::store::stream {
 namespace {
 
-// A socket that accepts, and reads only where it is told to, but for the handshake.
+// A socket that accepts, and reads only on request, apart from the handshake.
 class DeafReceiver {
  public:
   explicit DeafReceiver(const std::string& path)
@@ -30,7 +30,7 @@ class DeafReceiver {
               0);
     EXPECT_EQ(::listen(listener_.get(), 4), 0);
   }
-  // Of the sender that waits.
+  // Accepts the sender that waits, and receives its ledger.
   ReceivedLedger receive_ledger() {
     silent_ = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
     std::array<char, kHandshakeBytes> handshake;

@@ -80,7 +80,7 @@ constexpr auto column(const char* name, Pointer pointer, const char* meaning = "
 // The section of the document that describes the table.
 enum class Section { Definitions, Events, Values, Regions };
 
-// What happens to a row whose key is already in the table.
+// The policy for a row whose key is already in the table.
 enum class Conflict { Fail, Ignore, Replace };
 
 template <typename Columns>

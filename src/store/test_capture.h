@@ -9,7 +9,7 @@
 
 namespace tally::store {
 
-// What tests need to go on: ends the program with the message where it failed.
+// Checks a precondition of tests: ends the program with the message where it failed.
 void require(const Status& status);
 template <typename T>
 T require(Result<T> result) {

@@ -181,7 +181,7 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
   auto state = std::make_unique<State>(std::move(*opened), path);
   const std::string pragmas = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                           kCaptureApplicationId, kCaptureVersion);
-  // What was written survives the end of any process, but not that of the system: waiting for the
+  // Written data survives the end of any process, but not of the system: waiting for the
   // disk would cost more than most captures.
   state->note(state->database.execute("PRAGMA synchronous = OFF"));
   // The schema is created before WAL mode, in one transaction: a file with the identity has all

@@ -34,7 +34,7 @@ class Writer {
   // All values of a frame, once, in the order of their counters.
   void add_frame_values(std::span<const FrameValue> values);
 
-  // What becomes known late.
+  // Rows that become known late.
   void set_module_name(RowId module, const std::string& name);
   void set_pipeline_name(RowId pipeline, const std::string& name);
   void set_pipeline_bound(RowId pipeline);

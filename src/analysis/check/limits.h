@@ -7,7 +7,7 @@
 //              the snapshot does not have is a finding until an update adds it
 //   ignore     not compared, and not in the snapshot
 //   <=400000   at most so many, whatever the snapshot says; the only limit of functions and lines
-// Of several rules without <= that match a count, the last one holds; every <= that matches holds.
+// The last rule without <= that matches a count wins; every <= that matches holds.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A snapshot: the counts of the passes and shaders of a capture, as a small text file that is
-// committed beside a renderer. One line for each pass or shader and metric, sorted, so that a
+// committed next to a renderer. One line for each pass or shader and metric, sorted, so that a
 // change touches only the lines of what it changes, and the order of execution does not matter.
 #pragma once
 

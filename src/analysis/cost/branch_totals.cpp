@@ -11,7 +11,7 @@
 namespace tally::analysis {
 namespace {
 
-// By variant, block and target.
+// Keyed by variant, block and target.
 using Times = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t>;
 
 BranchCount count_of(uint32_t variant, spirv::Branch branch, const BlockTotals& blocks,
@@ -31,7 +31,7 @@ BranchCount count_of(uint32_t variant, spirv::Branch branch, const BlockTotals& 
   return count;
 }
 
-// What the branches of one instance in one line have in common with those of another.
+// Equal for branches of different instances in one line that belong together.
 std::vector<std::string> signature(std::span<const spirv::Branch> branches,
                                    const std::vector<uint32_t>& indices,
                                    const spirv::BlockMap& lines) {
@@ -60,7 +60,7 @@ void add_counts(BranchCount& sum, const BranchCount& count) {
 
 std::vector<uint32_t> branch_numbers(std::span<const spirv::Branch> branches,
                                      const spirv::BlockMap& lines) {
-  // By file and line; then by instance.
+  // Sorted by file and line; then by instance.
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, std::vector<uint32_t>>> by_line;
   for (uint32_t i = 0; i < branches.size(); ++i) {
     const spirv::Block& block = lines.blocks()[branches[i].block];

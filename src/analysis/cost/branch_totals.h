@@ -14,11 +14,11 @@ namespace tally::analysis {
 
 struct BranchCount {
   spirv::Branch branch;
-  // By target. Empty where it is not known: of a target beyond the 16th that other blocks branch to
-  // as well.
+  // Indexed by target. Empty where it is not known: for a target beyond the 16th that other blocks
+  // branch to as well.
   std::vector<std::optional<uint64_t>> taken;
 
-  // Of all known targets.
+  // The sum of all known targets.
   uint64_t total() const;
 };
 
@@ -30,13 +30,13 @@ struct BranchCount {
 struct LineBranch {
   spirv::SourceLocation location;
   uint32_t number;     // among the line's branches
-  BranchCount counts;  // of all instances; its `branch` is that of the first
+  BranchCount counts;  // of all instances; its `branch` is the first one's
 };
-// `lines` is the block map whose lines count. By file, line and number; without branches that have
-// no line.
+// `lines` is the block map whose lines count. Sorted by file, line and number; without branches
+// that have no line.
 std::vector<LineBranch> branches_by_line(std::span<const BranchCount> branches,
                                          const spirv::BlockMap& lines);
-// By branch: its number among those of its line, or kNone.
+// Indexed by branch: its number among those of its line, or kNone.
 std::vector<uint32_t> branch_numbers(std::span<const spirv::Branch> branches,
                                      const spirv::BlockMap& lines);
 

@@ -67,7 +67,7 @@ class CallCosts {
   CallCosts(const ShaderCalls& shader, std::span<const BlockValues> values,
             const std::vector<Metric>& metrics);
 
-  // By function of the block map: its lines, in the order of their locations.
+  // Indexed by function of the block map: its lines, in the order of their locations.
   const std::vector<std::vector<SelfCost>>& functions() const { return functions_; }
   // Callees before their callers, with their metrics. Takes time for each.
   std::vector<CallCost> calls_with_costs() const;

@@ -164,8 +164,7 @@ void CommandCosts::sort_groups() {
   stored_.renumber(numbers);
 }
 
-// Adds what the executions of a block cost, but those that the values stored of it cover, and these
-// values.
+// Adds the stored values of a block, and its costs times the executions that these do not cover.
 void CommandCosts::add_values(const BlockValues& block, std::span<const Stored> stored,
                               uint64_t with_costs, uint32_t shader) const {
   const auto add = [&](uint32_t metric, uint64_t value) {

@@ -43,7 +43,7 @@ class CommandCosts {
     uint32_t command;  // one of them
     uint64_t runs;     // how many there are
   };
-  // What the commands of one Draw ran of one shader variant.
+  // The executions of one shader variant by the commands of one Draw.
   struct Group {
     uint32_t draw;
     uint32_t variant;
@@ -59,9 +59,9 @@ class CommandCosts {
   const std::vector<Group>& groups() const { return groups_; }
   // The blocks of a group that ran.
   void values(size_t group, BlockValueList& values) const;
-  // By variant: the sums over its groups.
+  // Indexed by variant: the sums over its groups.
   std::vector<BlockValueList> variant_values() const;
-  // By metric: whether a group has a value of it that is not 0.
+  // Indexed by metric: whether a group has a value of it that is not 0.
   std::vector<bool> used_metrics() const;
   // "Draw 36 (opaque)".
   std::string draw_text(const Draw& draw) const;
@@ -87,7 +87,7 @@ class CommandCosts {
     auto key() const { return std::tuple(group, block, metric); }
     void add(const Stored& other);
   };
-  // What was counted, in one vector for all groups, of which there may be millions. Elements of
+  // All counts in one vector for all groups, of which there may be millions. Elements of
   // one key are added up when there are many, and at the end; then they are ascending.
   template <typename Element>
   class Counts {
@@ -125,7 +125,7 @@ class CommandCosts {
   NumberTable group_numbers_;
   Counts<Executions> executions_;
   Counts<Stored> stored_;
-  // By shader and block: metrics with their costs of one execution.
+  // Indexed by shader and block: metrics with their costs of one execution.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<std::pair<uint32_t, uint64_t>>> costs_;
 };
 

@@ -31,11 +31,11 @@ class FunctionTable {
   }
 
   // How often a function ran: the sum over its instances (spirv::LineCost) of the executions of
-  // their first blocks. By function.
+  // their first blocks. Indexed by function.
   std::vector<uint64_t> executions(uint32_t variant, const BlockTotals& totals) const;
 
-  // By function and metric. The metrics of a cost class add up to those of the shader variant;
-  // metrics that say how often a block ran are those of the first blocks of its instances.
+  // Indexed by function and metric. The metrics of a cost class add up to those of the shader
+  // variant; metrics that say how often a block ran are those of the first blocks of its instances.
   std::vector<std::vector<uint64_t>> values(uint32_t variant, const BlockTotals& totals,
                                             const std::vector<Metric>& metrics) const;
 
@@ -46,7 +46,7 @@ class FunctionTable {
   const ShaderCode& code_;
   std::vector<std::string> names_;
   std::vector<std::optional<spirv::SourceLocation>> places_;  // by function
-  // Of each function and instance the first block, by block.
+  // The first block of each function and instance, by block.
   std::vector<std::pair<uint32_t, uint32_t>> entries_;  // block, function
   std::vector<uint32_t> by_function_;                   // by index of BlockMap::functions()
   std::vector<uint32_t> by_source_function_;            // by index of BlockMap::source_functions()

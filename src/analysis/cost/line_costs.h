@@ -34,7 +34,7 @@ std::map<LineInstance, uint32_t> most_executed_blocks(const ShaderCode& code,
 std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
                                     uint32_t variant, const BlockTotals& totals,
                                     const std::vector<Metric>& metrics);
-// By the lines of the debug information.
+// Costs by the lines of the debug information.
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 

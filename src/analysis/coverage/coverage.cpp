@@ -18,8 +18,8 @@ namespace {
 
 void add_to(uint64_t& sum, uint64_t value) { sum = saturating_sum(sum, value); }
 
-// By shader: whether a pipeline with it was bound, whether commands of the capture used it, and
-// whether counted ones did.
+// Indexed by shader: whether a pipeline with it was bound, whether commands of the capture used it,
+// and whether counted ones did.
 struct Use {
   bool bound = false, used = false, counted = false;
   std::string reason;  // why it was not counted
@@ -50,7 +50,7 @@ std::vector<Use> uses_of_shaders(const Model& model) {
   return uses;
 }
 
-// Of a shader that was not executed.
+// The state of a shader that was not executed.
 ShaderState state_of(const Use& use) {
   if (use.used) return ShaderState::NoInvocations;
   return use.bound ? ShaderState::NeverDrawn : ShaderState::NeverBound;

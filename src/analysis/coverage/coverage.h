@@ -20,7 +20,7 @@ struct FunctionCoverage {
   uint64_t count;
 };
 
-// Of one branch of a line: how often it went to each target.
+// One branch of a line: how often it went to each target.
 struct BranchCoverage {
   bool executed = false;
   std::vector<uint64_t> taken;

@@ -16,7 +16,7 @@ namespace {
 
 // A damaged file may name blocks that no shader has.
 constexpr uint32_t kMaxOtherBlocks = 65'536;
-// Of sources and disassemblies: what is beyond is left out, and said.
+// The limit for sources and disassemblies. Texts beyond it are left out, and a note says so.
 constexpr size_t kMaxTextBytes = size_t{32} << 20;
 
 uint32_t kind_of(SourceOrigin origin) {

@@ -76,9 +76,9 @@ class CaptureCode {
   uint32_t assembly_text(const ShaderCode& code);
   uint32_t line_row(uint32_t file, uint32_t line);
   uint32_t find_line(const std::optional<spirv::SourceLocation>& location) const;
-  // Of the model's shader; kNone: not named.
+  // `shader`: of the model; kNone: not named.
   std::vector<uint64_t> costs_of(uint32_t shader, uint32_t block) const;
-  // Of a block without code: it has one row of costs.
+  // For a block without code: it has one row of costs.
   uint32_t add_other_block(uint32_t shader_row, uint32_t block);
 
   const Input in_;
@@ -96,13 +96,13 @@ class CaptureCode {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> other_blocks_;   // by row of a shader, number
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> file_rows_;  // name, text, kind
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> branch_rows_;
-  // By module and constants.
+  // Keyed by module and constants.
   std::map<std::pair<store::RowId, Specialization>, uint32_t> assembly_texts_;
   std::vector<SoleEntry> sole_entries_;
   std::vector<Place> places_;  // by row of a line
   size_t text_left_;
   size_t texts_left_out_ = 0;
-  // Of the shader that is being added.
+  // State of the shader that is being added.
   uint32_t shader_row_ = kNone, shader_ = kNone, first_function_ = 0;
   std::optional<FunctionTable> function_table_;
   std::vector<uint32_t> own_files_;                              // row, by file of the source

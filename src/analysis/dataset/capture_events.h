@@ -1,4 +1,4 @@
-// What a capture executed, as tables: frames, labels, pipelines, passes and commands.
+// The events of a capture, as tables: frames, labels, pipelines, passes and commands.
 #pragma once
 
 #include <cstdint>

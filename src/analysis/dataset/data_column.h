@@ -26,7 +26,7 @@ class DataColumn {
   void push_real(double value);
 
   size_t size() const;
-  // Of an Index, kMissing where it is missing. Of a Real, its value rounded down.
+  // An element of an Index, kMissing where it is missing. An element of a Real is rounded down.
   uint64_t at(size_t row) const;
   double real_at(size_t row) const;
 
@@ -36,7 +36,7 @@ class DataColumn {
   std::string_view bytes() const;
 
  private:
-  // Makes the column wide enough for the value, or for the value beside the mark of a missing one.
+  // Makes the column wide enough for the value, or for the value and the mark of a missing one.
   void widen_for(uint64_t value);
 
   Kind kind_;

@@ -1,6 +1,6 @@
 // The data of a page that shows one capture, or two, and sums any metric over any selection by
-// itself: tables of numbers, and texts that they refer to by number. What the tables hold and how
-// their values add up is documented in report/html/page/src/data.ts.
+// itself: tables of numbers, and texts that they refer to by number. The contents of the tables and
+// how their values add up is documented in report/html/page/src/data.ts.
 #pragma once
 
 #include <cstddef>

@@ -41,7 +41,7 @@ class DatasetTest : public testing::Test {
   const std::string file_ = directory_.file("scene.tally");
 };
 
-// By block: executions, then the value of the counted metric.
+// Keyed by block: executions, then the value of the counted metric.
 using SumsByBlock = std::map<uint64_t, std::pair<uint64_t, uint64_t>>;
 
 struct GroupedCounts {

@@ -16,7 +16,7 @@
 namespace tally::analysis {
 namespace {
 
-// What a page shows without a stutter.
+// The sizes that a page shows without a stutter.
 constexpr size_t kMaxCommands = 200'000;
 constexpr size_t kMaxCountRows = 6'000'000;
 
@@ -113,7 +113,7 @@ class CaptureBuilder {
         kMaxCountRows));
   }
 
-  // By row of a shader.
+  // Indexed by row of a shader.
   std::vector<std::string> not_counted(const CaptureCode& code,
                                        const std::vector<bool>& measured) const {
     std::vector<std::string> reasons(code.shader_count());

@@ -10,7 +10,7 @@
 namespace tally::analysis {
 namespace {
 
-// By item: its number, which a matched item of the other profile has as well.
+// Indexed by item: its number, which a matched item of the other profile has as well.
 struct Numbers {
   std::vector<uint32_t> now, old;
 };
@@ -101,7 +101,7 @@ class CodeMatch {
     add_column(old_.capture, "lines", old);
   }
 
-  // By their names.
+  // Matches items by their names.
   void match_functions() {
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> number_of;  // by shader and name
     for (const auto& [side, numbers] :

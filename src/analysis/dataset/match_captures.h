@@ -10,11 +10,11 @@
 
 namespace tally::analysis {
 
-// What the rows of a capture's tables are in its model.
+// The places in its model that the rows of a capture's tables stand for.
 struct CaptureRows {
   std::vector<uint32_t> shaders;    // by row; kNone: not named
   std::vector<uint32_t> pipelines;  // by row
-  // By row, its command. Empty where a row stands for commands that are not similar.
+  // Indexed by row: its command. Empty where a row stands for commands that are not similar.
   std::vector<uint32_t> commands;
   std::vector<CaptureCode::Place> lines;
 };

@@ -115,7 +115,7 @@ ValueSets::Counts ValueSets::counts_of(const std::vector<Source>& sources, size_
   return counts;
 }
 
-// Of several stages that run the same shader, the block has one entry.
+// If several stages run the same shader, the block has one entry.
 void ValueSets::add_block(const Source& source, size_t command, Counts& counts) {
   const BatchBlock& block = *source.of;
   // Without a shader there are no costs, so that only values that are stored count.

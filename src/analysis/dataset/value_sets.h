@@ -1,4 +1,4 @@
-// What commands executed, as tables. Commands with equal counts share one set of values.
+// The executions of commands, as tables. Commands with equal counts share one set of values.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class ValueSets {
   Result<bool> count(const std::vector<uint32_t>& group_of, size_t groups, size_t max_rows,
                      const Progress& progress);
 
-  // By group: the row of its set; kNone: none of its commands was counted.
+  // The row of each group's set; kNone if none of its commands was counted.
   const std::vector<uint32_t>& set_of() const { return set_of_; }
-  // By row of a shader: whether a command has counts of it.
+  // Indexed by row of a shader: whether a command has counts of it.
   const std::vector<bool>& measured() const { return measured_; }
 
   // Adds the tables.

@@ -39,7 +39,8 @@ bool is_reconstructed(const ShaderItem& shader) {
          shader.files.end();
 }
 
-// Of equal code only one may have reconstructed lines: the other's source text may be known.
+// If the code is equal, only one may have reconstructed lines: the other's source text may be
+// known.
 CodeAlignment::CodeAlignment(const ShaderItem& before, const ShaderItem& after)
     : same_lines_(before.identity.hash == after.identity.hash &&
                   is_reconstructed(before) == is_reconstructed(after)) {

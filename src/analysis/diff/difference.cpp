@@ -17,7 +17,7 @@ ValuePair values_of(const Difference& difference, size_t metric) {
 void sort_differences(std::vector<Difference>& differences, size_t metric) {
   std::ranges::stable_sort(differences, [metric](const Difference& a, const Difference& b) {
     const auto key = [metric](const Difference& d) {
-      // What code causes itself comes before what its callers cause.
+      // Changes that code causes itself come before changes that its callers cause.
       return std::tuple(d.only_invocations, ~values_of(d, metric).amount(), d.file, d.line, d.name,
                         d.place);
     };

@@ -37,8 +37,8 @@ struct Difference {
   std::string frames;                         // of commands: the frames that differ
   std::vector<uint64_t> before, after;        // by metric; empty: it does not exist there
   std::optional<TimeSpread> time_before, time_after;
-  // Of shaders, functions and lines: every count changed in proportion to the shader's invocations,
-  // so that their number is the cause, and not this code.
+  // For shaders, functions and lines: every count changed in proportion to the shader's
+  // invocations, so that their number is the cause, and not this code.
   bool only_invocations = false;
 };
 

@@ -1,4 +1,4 @@
-// The sequence comparison is that of Wu, Manber, Myers and Miller, "An O(NP) Sequence Comparison
+// The sequence comparison follows Wu, Manber, Myers and Miller, "An O(NP) Sequence Comparison
 // Algorithm", as implemented by the Diff Template Library. Tests: diff_test.cpp.
 #include "analysis/diff/line_alignment.h"
 

@@ -1,5 +1,6 @@
-// What a capture holds, summed up by what a user knows across captures: passes, pipelines, shaders
-// with their functions and lines, and similar commands. Small, and independent of the capture file.
+// The contents of a capture, summed up by names that hold across captures: passes, pipelines,
+// shaders with their functions and lines, and similar commands. Small, and independent of the
+// capture file.
 //
 // Invariants: items of a list have different identities. `values` has an element for each metric.
 #pragma once
@@ -23,7 +24,7 @@ struct TimeSpread {
   uint64_t frames = 0;
 };
 
-// What an item is called in other captures. An empty text equals no other.
+// The name of an item in other captures. An empty text equals no other.
 struct Identity {
   std::string names;     // what the application calls it
   std::string hash;      // what it consists of
@@ -76,7 +77,7 @@ struct ProfileIndex {
   std::vector<uint32_t> shaders, pipelines, passes, commands;
 };
 
-// What stands for similar commands where they have no items.
+// Stands for similar commands where they have no items.
 struct CommandDigest {
   Hash128 key;           // of what the item would be called
   uint64_t content = 0;  // a hash of what they did, frame by frame

@@ -1,4 +1,4 @@
-// What a profile of a capture holds.
+// Options that choose the contents of a profile.
 #pragma once
 
 #include <cstdint>

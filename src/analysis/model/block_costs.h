@@ -19,7 +19,7 @@ class BlockCosts {
     uint64_t per_execution;
   };
 
-  // Of the metrics for which `wanted` returns true.
+  // The costs in the metrics for which `wanted` returns true.
   template <typename Wanted>
   static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
     BlockCosts costs;

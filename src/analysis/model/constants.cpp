@@ -76,7 +76,7 @@ std::vector<DeclaredConstant> declared_by(const Module& module) {
 // the module declares, and values. Ascending.
 using OwnValues = std::map<size_t, uint64_t>;
 
-// A name may have it, so it is short. What is left out is in the hash.
+// A name may have it, so it is short. The hash covers the rest.
 std::string shortened(std::string text) {
   constexpr size_t kMaxText = 160;
   if (text.size() <= kMaxText) return text;

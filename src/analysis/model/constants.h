@@ -11,9 +11,9 @@
 namespace tally::analysis {
 
 struct ShaderConstants {
-  // By shader: all of them. The text depends on the module and the constants alone.
+  // Indexed by shader: all of them. The text depends on the module and the constants alone.
   std::vector<std::string> specialized;
-  // By shader: those that distinguish it from others of the same entry point.
+  // Indexed by shader: those that distinguish it from others of the same entry point.
   std::vector<std::string> distinguishing;
 };
 ShaderConstants describe_constants(const Model& model);

@@ -48,7 +48,7 @@ struct BranchValue {
   uint64_t times;
 };
 
-// What the commands of one batch ran of one block of one stage.
+// The executions of one block of one stage by the commands of one batch.
 struct BatchBlock {
   // Values that are not executions x static cost.
   struct Stored {

@@ -185,7 +185,7 @@ std::string name_of_builtin(uint32_t builtin) {
   }
 }
 
-// A unique name for each id: that of its OpName, else one that tells a built-in, a type or a
+// A unique name for each id: its OpName, else one that tells a built-in, a type or a
 // constant, else its number.
 class Names {
  public:
@@ -220,7 +220,7 @@ class Names {
     names_.emplace(id, std::move(unique));
   }
 
-  // Of what has no name in the module.
+  // The name of an id without OpName.
   std::string name_of(const Instruction& it) const {
     const auto enumerant = [&](std::string_view kind, uint32_t value) {
       const Enumerant* known = spirv::find_enumerant(kind, value);

@@ -9,8 +9,8 @@
 namespace tally::analysis {
 
 // The i-th text is the module's i-th instruction, on one line, as spirv-dis prints it with friendly
-// names, but for line breaks in strings, which are "\n". What the grammar of src/spirv/ir does not
-// know is a number.
+// names, but for line breaks in strings, which are "\n". Enumerants that the grammar of
+// src/spirv/ir does not know are numbers.
 std::vector<std::string> disassemble(const spirv::Module& module);
 
 }  // namespace tally::analysis

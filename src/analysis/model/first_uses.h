@@ -15,7 +15,7 @@ struct FirstUses {
   std::vector<bool> frames;    // by frame: it contains such a command
 };
 
-// By pipeline: whether a frame before the selected frames used it.
+// Indexed by pipeline: whether a frame before the selected frames used it.
 Result<std::vector<bool>> pipelines_used_before(const Model& model);
 
 // Takes into account the pipelines that were used before the selected frames (Model::used_before).

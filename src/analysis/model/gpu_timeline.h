@@ -1,4 +1,4 @@
-// What ran on the GPU, and when: passes, and commands outside of passes, by the device's clock.
+// The timeline of the GPU: passes, and commands outside of passes, by the device's clock.
 #pragma once
 
 #include <cstdint>

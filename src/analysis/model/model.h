@@ -104,15 +104,15 @@ struct Model {
   std::vector<bool> pipeline_selected;        // by pipeline: the selection names it
   std::vector<bool> used_before;              // by pipeline: used before the selected frames
 
-  // What `commands` has an element for.
+  // The granularity of `commands`.
   enum class Detail {
     Commands,  // each command
     Batches,   // each batch: `runs` counts its commands; their call, label, time and order are
                // unknown
   };
 
-  // The shader that a pipeline runs in a stage; kNone where it has none. Of several (ray tracing),
-  // the one at the position `sub`.
+  // The shader that a pipeline runs in a stage; kNone where it has none. If there are several (ray
+  // tracing), it is the one at the position `sub`.
   uint32_t shader_of(uint32_t pipeline, uint32_t sub, uint32_t stage) const;
   // The enclosing label, or kNone. A parent is always an older row, so following parents
   // terminates.
@@ -120,7 +120,7 @@ struct Model {
   bool frame_selected(uint32_t frame) const;
   // True if what the shader runs in this pipeline is selected.
   bool is_selected(uint32_t shader, uint32_t pipeline) const;
-  // Of all others, the tables say "dispatch". Commands that the device generates inside a render
+  // For all others, the tables say "dispatch". Commands that the device generates inside a render
   // pass are draws: nothing else may be there.
   bool is_draw(const Command& command) const;
 };

@@ -31,7 +31,7 @@ std::string source_name(const Model& model, store::RowId module_id) {
   return map ? map->source_name() : std::string();
 }
 
-// By shader: the names of its pipelines; "" for those without a name.
+// Indexed by shader: the names of its pipelines; "" for those without a name.
 std::vector<std::set<std::string>> pipeline_names_of_shaders(const Model& model) {
   std::vector<std::set<std::string>> names(model.shaders.size());
   for (const store::PipelineRow& pipeline : model.pipelines) {

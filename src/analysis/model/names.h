@@ -14,8 +14,9 @@ std::string stage_name(uint32_t stage);
 // The first eight digits of a hash, which reports show and --shader accepts.
 std::string short_hash(const std::string& hash);
 
-// By shader: the name that the application gave the module, else the name of the source file in its
-// debug information, else the name of its pipelines if they have one, else its short hash.
+// Indexed by shader: the name that the application gave the module, else the name of the source
+// file in its debug information, else the name of its pipelines if they have one, else its short
+// hash.
 std::vector<std::string> name_shaders(const Model& model);
 // The model's names. If several shaders of a stage have the same name, the short hash, the entry
 // point or the specialization constants that differ are appended: "blur.frag (0123abcd)",

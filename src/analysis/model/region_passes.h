@@ -21,7 +21,7 @@ struct PixelArea {
   int64_t x, y;
   uint32_t width, height;
 
-  // What regions are ranked by: those at the edges of the render area are smaller than others.
+  // The value that ranks regions: those at the edges of the render area are smaller than others.
   double per_pixel(uint64_t value) const {
     return static_cast<double>(value) / (double{1} * width * height);
   }

@@ -33,7 +33,7 @@ Error error_of(const Context& context) {
   return Error{message.empty() ? "no reason given" : message};
 }
 
-// What an instruction declares: a capability or an execution mode, else nothing.
+// The capability or execution mode that an instruction declares, else nothing.
 std::pair<std::string_view, uint32_t> declaration(const spirv::Instruction& instruction) {
   switch (instruction.opcode()) {
     case spv::Op::OpCapability:

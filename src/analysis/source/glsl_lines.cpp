@@ -188,8 +188,8 @@ class MarkReader {
     }
   }
 
-  // By instruction of the block: the first that has its result as an operand. A literal may look
-  // like an id; the instruction then belongs to another line of its block.
+  // Indexed by instruction of the block: the first that has its result as an operand. A literal may
+  // look like an id; the instruction then belongs to another line of its block.
   std::vector<uint32_t> first_uses(const BlockRange& block) const {
     std::vector<uint32_t> uses(block.end - block.begin, spirv::kNone);
     std::unordered_map<uint32_t, uint32_t> results;

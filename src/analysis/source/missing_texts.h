@@ -11,7 +11,7 @@
 
 namespace tally::analysis {
 
-// The texts that the capture stores beside the shaders, by name.
+// The texts that the capture stores with the shaders, by name.
 Result<std::map<std::string, std::string>> stored_texts(const Model& model);
 
 struct FoundTexts {
@@ -27,7 +27,7 @@ FoundTexts find_texts(const Model& model, const SourceFolder& folder);
 // (spirv/analysis/line_directives.h).
 std::string numbered_text(const spirv::BlockMap& map, uint32_t file, std::string text);
 
-// By file: whether a block has a line of it.
+// Indexed by file: whether a block has a line of it.
 std::vector<bool> files_with_code(const spirv::BlockMap& map);
 
 }  // namespace tally::analysis

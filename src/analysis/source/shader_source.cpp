@@ -150,8 +150,9 @@ std::vector<std::string> ShaderSources::notes() const {
         missing_files_.size(), some_of(missing_files_)));
   }
   if (!ambiguous_files_.empty()) {
-    notes.push_back(fmt::format("The folder of --sources has several files for {}; none is shown.",
-                                some_of(ambiguous_files_)));
+    notes.push_back(
+        fmt::format("The folder of --sources has several files for {}; it is not shown.",
+                    some_of(ambiguous_files_)));
   }
   return notes;
 }

@@ -45,7 +45,7 @@ struct SourceFileText {
 // ShaderCode::map, but its word offsets may be those of a copy of the module.
 class ShaderSource {
  public:
-  // Of the most of its files that have a text; Spirv: no lines.
+  // Where most of its source text came from. Spirv: no source.
   SourceOrigin origin() const { return origin_; }
   bool has_lines() const { return origin_ != SourceOrigin::Spirv; }
   const spirv::BlockMap& map() const { return own_map_ ? *own_map_ : *code_map_; }
@@ -73,7 +73,7 @@ class ShaderSources {
  public:
   ShaderSources(const Model& model, ShaderCodes& codes, SourceOptions options = {});
 
-  // Of a shader whose code is known (ShaderCodes::of).
+  // The source of a shader whose code is known (ShaderCodes::of).
   const ShaderSource& of(uint32_t shader);
 
   const SourceOptions& options() const { return options_; }

@@ -108,7 +108,7 @@ class CommandTable {
         "drivers includes its compilation. It is not part of GPU time.");
   }
 
-  // By row: false for nested labels, whose values their enclosing labels include.
+  // Indexed by row: false for nested labels, whose values their enclosing labels include.
   std::vector<bool> is_whole() const {
     std::vector<bool> whole;
     for (size_t g = 0; g < groups_.groups.size(); ++g) {

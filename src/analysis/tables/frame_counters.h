@@ -26,7 +26,7 @@ struct MeasuredFrames {
   std::vector<std::vector<std::optional<uint64_t>>> values;  // [row][kind]
 };
 
-// Of the selected frames.
+// Sums over the selected frames.
 Result<MeasuredFrames> load_measured_frames(const Model& model);
 
 // From the previous swap to the frame's own; empty if it is not known.

@@ -15,7 +15,7 @@ namespace {
 // More empty lines in a row are left out; `#line` may leave thousands.
 constexpr uint32_t kMaxEmptyLines = 4;
 
-// True if the shader has counts, and why not.
+// The use of a shader: counted, not counted, or not used.
 enum class Use { Counted, NotCounted, NotUsed };
 
 Use use_of(const Model& model, const Variants& variants, const BlockTotals& totals,

@@ -13,7 +13,7 @@
 namespace tally::analysis {
 namespace {
 
-// Of the preferred metrics. JSON and --columns offer all metrics.
+// The number of preferred metrics that a table shows. JSON and --columns offer all metrics.
 constexpr size_t kMaxShown = 4;
 
 Result<size_t> find_column(const Table& table, const std::string& id) {

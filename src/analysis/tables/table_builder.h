@@ -1,4 +1,4 @@
-// What all tables of measurements have in common: metric columns, the share of the total, the
+// Shared by all tables of measurements: metric columns, the share of the total, the
 // selection of columns, sorting and the number of rows.
 #pragma once
 

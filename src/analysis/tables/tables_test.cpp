@@ -180,7 +180,7 @@ TEST_F(Tables, gpu_time_of_first_uses_is_separate_and_their_frames_are_not_warm)
   const auto warm_by_batches = summarize(*batches).warm_frames;
   ASSERT_EQ(warm_by_batches.size(), 2u);
   EXPECT_EQ(warm_by_batches[1].first, 3);
-  // What an earlier frame used is no first use of a later one.
+  // A pipeline that an earlier frame used has no first use in a later one.
   Analyzer later = open({.frames = FrameRange{2, 3}, .shader = {}});
   const Table of_later = require(later.table(By::Pipeline, {.sort = "gpu_time"}));
   EXPECT_THAT(numbers(of_later, "gpu_time"), ElementsAre(1000, 40));

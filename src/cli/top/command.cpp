@@ -220,9 +220,7 @@ void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("target", options->target,
                    "A tally run, or a process below it, or the capture that it writes")
       ->type_name("PID|CAPTURE");
-  command
-      ->add_option("--by", options->by,
-                   "What a row is: pass, shader, line, pipeline, draw, counter")
+  command->add_option("--by", options->by, "The rows: pass, shader, line, pipeline, draw, counter")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kByChoices), std::end(kByChoices)))
                   .description(""))
       ->type_name("KIND");

@@ -1,5 +1,5 @@
-// The terminal as `tally top` uses it: full screen, keys one by one. What was there before is there
-// again when it ends.
+// The terminal as `tally top` uses it: full screen, keys one by one. The previous contents are
+// there again when it ends.
 #pragma once
 
 #include <cstddef>

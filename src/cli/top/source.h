@@ -20,7 +20,7 @@ class TopSource {
   Result<bool> refresh();
   // The frame's number; none: none was loaded.
   std::optional<int64_t> frame() const { return frame_; }
-  // What is captured, in short: the device and the frame's contents.
+  // The captured frame in short: the device and the frame's contents.
   const std::string& description() const { return description_; }
   // A table of the frame. Without columns: no frame.
   Result<analysis::Table> table(analysis::By by);

@@ -1,5 +1,5 @@
-// What `tally top` shows: a table of one frame, sorted, filtered and scrolled, as lines of text. It
-// knows no terminal. Everything that it gives is printable.
+// The view of `tally top`: a table of one frame, sorted, filtered and scrolled, as lines of text.
+// It knows no terminal. Everything that it gives is printable.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ enum class RecordMemory {
 enum class RecordAddress { Auto, PushConstant, Descriptor };
 enum class PackedDrawIndices { Auto, Never };  // Auto: where the shaders support it
 
-// True if threads of the layer compile pipelines that count. Auto: not on a CPU device.
+// Lets threads of the layer compile pipelines that count. Auto: not on a CPU device.
 enum class CompileAhead { Auto, Never, Always };
 
 // The size of a region in pixels (log2).

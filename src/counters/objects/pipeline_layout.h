@@ -79,7 +79,7 @@ struct LayoutRules {
   uint32_t slot_offset() const { return guard_offset() - 8 * slots(); }
   uint32_t block_address_offset() const { return slot_offset() - (block_address ? 8 : 0); }
   uint32_t reserved_offset() const { return block_address_offset() - (shader_slots ? 24 : 0); }
-  // For what has descriptor heaps in place of a layout: push data are its push constants.
+  // The same rules for pipelines that use descriptor heaps: their push constants are push data.
   LayoutRules with_heaps() const {
     LayoutRules rules = *this;
     rules.push_constant_size = push_data_size;
@@ -112,7 +112,7 @@ class PipelineLayout {
   VkResult create(VkDevice device, const DeviceTable& next, WordPool& words,
                   const VkPipelineLayoutCreateInfo& info, const VkAllocationCallbacks* allocator,
                   VkPipelineLayout* handle);
-  // The latter alone, for shader objects, which have no layout object.
+  // Creates only the layer's own layout; shader objects have no layout object.
   VkResult create_own(VkDevice device, const DeviceTable& next,
                       const VkPipelineLayoutCreateInfo& info, const Extended& extended);
   // The same, once make_own() is called.
@@ -154,7 +154,7 @@ class PipelineLayout {
   bool widens() const {
     return path_ == AddressPath::PushConstant && application_ranges_.size() > 1;
   }
-  // True if the application's push constants overlap the slot.
+  // The end of the application's push constants, and true if they overlap the slot.
   uint32_t application_end() const { return application_end_; }
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
   // True if they overlap the bytes of PushGuard.

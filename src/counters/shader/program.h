@@ -72,7 +72,8 @@ struct Program {
   // Stages that run uninstrumented, and stages whose output samples or primitives are not counted.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
-  // True if the fragment shader counts samples, and whether depth and stencil tests come before.
+  // Samples that the fragment shader counts: none, or those before or after depth and stencil
+  // tests.
   enum class Samples : uint8_t { Uncounted, BeforeTests, AfterTests };
   Samples samples = Samples::Uncounted;
   // True if shaders read the packed draw index (probe::kNumberedDraws).

@@ -6,9 +6,9 @@
 
 namespace tally::counters {
 
-// Bits: 1 counts blocks, 2 counts regions, and with 4 the shaders do less. Unnumbered: none reads
+// Bits: 1 counts blocks, 2 counts regions, 4 counts a subset. Unnumbered: the shaders do not read
 // the packed draw index; only pipelines whose Blocks may read it have this variant. Invocations:
-// nothing else is counted by region.
+// only invocations are counted by region.
 enum class Variant : uint8_t {
   Plain = 0,
   Blocks = 1,
@@ -25,7 +25,7 @@ constexpr Variant make_variant(bool blocks, bool regions) {
   return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
 }
 
-// The variant for objects without the one whose shaders do less.
+// The variant for objects that lack the one that counts a subset.
 constexpr Variant full_variant(Variant variant) {
   return make_variant(counts_blocks(variant), counts_regions(variant));
 }

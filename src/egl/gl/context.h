@@ -25,7 +25,7 @@ namespace tally::egl {
 
 class Driver;
 
-// What the contexts collect. A new plan replaces the previous one completely.
+// The data that the contexts collect. A new plan replaces the previous one completely.
 struct CollectPlan {
   QueryKinds queries = 0;
   std::map<const Driver*, DriverChoice> driver_choices;
@@ -45,7 +45,7 @@ class GlContext {
   // True if this GL runs on Vulkan: zink, ANGLE.
   bool runs_on_vulkan() const { return runs_on_vulkan_; }
 
-  // Call before GPU work is submitted. Begins a segment if none is open.
+  // Call before GPU work is submitted. Begins a segment unless one is open.
   void before_work() noexcept {
     if (!segment_open_ && list_mode_ == 0) begin_segment();
   }

@@ -52,10 +52,10 @@ extern constinit thread_local HotThread t_hot;
 // The table of all threads while the process has used contexts of one driver; otherwise null.
 extern constinit std::atomic<const GlTable*> g_only_table;
 
-// Makes a driver's table that of the calling thread.
+// Makes a driver's table the calling thread's.
 void use_table(const GlTable& table);
 
-// What is being collected, as bits. With 0, every stub jumps directly to the driver.
+// The data that is being collected, as bits. With 0, every stub jumps directly to the driver.
 enum Collecting : uint32_t {
   kCollectApi = 1,                 // API calls are counted
   kCollectGpu = 2,                 // our queries bracket GPU work

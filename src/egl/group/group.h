@@ -36,7 +36,7 @@ CounterInfo counter_info(catalogue::Number number,
 // `count` counters of the catalogue with consecutive numbers.
 std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count);
 
-// What must be collected for the chosen counters. Each group adds to it.
+// The data that must be collected for the chosen counters. Each group adds to it.
 struct CollectionRequest {
   uint32_t collecting = 0;  // bits of Collecting
   bool frames = false;

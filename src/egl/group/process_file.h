@@ -16,7 +16,7 @@ class ProcessFile {
   // Opens `path` when it is first used.
   explicit ProcessFile(const char* path) : path_(path) {}
 
-  // What the file now says, in `memory`. Empty if it cannot be read.
+  // The current contents of the file, in `memory`. Empty if it cannot be read.
   std::string_view read(std::span<char> memory);
   // Directories have a link for each of their directories, one for themselves and one for their
   // name. 0 if it cannot be opened.

@@ -36,7 +36,7 @@ class Sender {
   void warn(const std::string& text);
   void send_end();
 
-  // What the receiver wants.
+  // The receiver's request.
   store::stream::Orders orders() const { return client_->ledger().orders(); }
   void count_dropped_frame() { client_->ledger().add_dropped_frame(); }
 

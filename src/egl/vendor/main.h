@@ -1,4 +1,4 @@
-// What the libraries of the further slots (place.h) share with the first, which holds all state.
+// Shared by the library of the first slot (place.h), which holds all state, and the further ones.
 #pragma once
 
 #include <cstddef>

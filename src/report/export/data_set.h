@@ -13,7 +13,7 @@ namespace tally::report {
 inline constexpr int kDataSetFormat = 1;
 inline constexpr std::array<const char*, 4> kDataSetTables = {"capture", "pass", "shader", "line"};
 
-// What all rows of a capture share.
+// The columns that all rows of a capture share.
 struct DataSetPlace {
   std::string commit;
   int64_t commit_time = 0;  // in seconds since 1970

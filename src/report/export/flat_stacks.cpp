@@ -55,7 +55,7 @@ void visit_with_lines(const CallTree& tree, StackNames& names, uint32_t metric,
 
 }  // namespace
 
-// What a stack has in common with the one before is not made anew.
+// The part that a stack shares with the previous one is kept.
 void write_collapsed(const CallTree& tree, uint32_t metric, const Output& out) {
   StackNames names(tree);
   std::string line;

@@ -12,7 +12,7 @@ namespace tally::report {
 
 class NameTable {
  public:
-  // The number of an equal text, or that of this one, which is new.
+  // The number of an equal text, or of this one, which is new.
   uint32_t add(std::string_view text) {
     const auto next = static_cast<uint32_t>(ends_.size());
     const uint32_t number = numbers_.find_or_add(

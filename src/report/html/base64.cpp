@@ -7,7 +7,7 @@
 namespace tally::report {
 namespace {
 
-// Of one to three bytes.
+// Appends the digits of one to three bytes.
 void append_group(std::string& text, std::string_view bytes) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   uint32_t word = 0;

@@ -1,4 +1,4 @@
-// True if a fragment shader may discard (kill, terminate, demote) invocations inside a loop.
+// Finds fragment shaders that may discard (kill, terminate, demote) invocations inside a loop.
 #pragma once
 
 #include "spirv/analysis/analyzed_module.h"

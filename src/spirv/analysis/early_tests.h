@@ -1,4 +1,4 @@
-// True if a fragment shader may run after the depth and stencil tests.
+// Finds fragment shaders that may run after the depth and stencil tests.
 //
 // Drivers test early if that has no visible effect. They cannot do so once the shader writes to
 // memory, as counters do, unless the shader declares EarlyFragmentTests. The pass therefore

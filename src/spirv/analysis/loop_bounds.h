@@ -1,9 +1,8 @@
 // How often loops are executed, as far as constants tell: a test that every iteration executes
 // compares an induction variable with a constant, as in for (i = first; i < 98; i += 64). That loop
 // is bounded even if `first` is not known, because i is unsigned. If `first` is a constant, and
-// only the test leaves the loop, the number of executions is known. So it is if `first` is the
-// number of the invocation in its workgroup, and the first and the last one execute the loop
-// equally often.
+// only the test leaves the loop, the number of executions is known. It is also known if `first` is
+// the invocation's number in its workgroup and all invocations iterate equally often.
 #pragma once
 
 #include <cstdint>

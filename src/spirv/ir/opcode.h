@@ -47,7 +47,7 @@ enum class CostRule : uint8_t {
   Other,
 };
 
-// True if an instruction has type and result ids, and its minimum length. An unknown opcode has no
+// The type and result ids of an instruction, and its minimum length. An unknown opcode has no
 // ids, a minimum of one word and the rule Other.
 struct OpcodeLayout {
   bool known = false;

@@ -28,7 +28,7 @@ struct BranchEdge {
 std::vector<BranchEdge> find_branch_edges(const AnalyzedModule& analyzed,
                                           const SegmentGraph& graph);
 
-// True if the branch is about to take the edge: a boolean.
+// A boolean: true if the branch is about to take the edge.
 uint32_t is_taken(InstructionBuilder& code, Editor& editor, const BranchEdge& edge);
 
 }  // namespace tally::spirv

@@ -1,4 +1,4 @@
-// What all views share: the captures, the state, the scope.
+// Shared by all views: the captures, the state, the scope.
 
 import type { Data } from './container';
 import type { Metric } from './data';

@@ -27,7 +27,7 @@ export async function unpack(base64: string): Promise<Data> {
   const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream('gzip'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const decoder = new TextDecoder();
-  if (decoder.decode(bytes.subarray(0, 8)) !== kMagic) throw new Error('the data is not that of a Tally report');
+  if (decoder.decode(bytes.subarray(0, 8)) !== kMagic) throw new Error('this is not the data of a Tally report');
   const view = new DataView(bytes.buffer);
   const version = view.getUint32(8, true);
   if (version !== 1) throw new Error(`the data has version ${version}; this page reads version 1`);

@@ -50,7 +50,7 @@ export interface Capture {
   simd: { lanes: string; executions: string } | null; // ids: SIMD efficiency in percent is 100 * executions / lanes
   left_out: string[];              // sentences for the user: what is not in this file, with numbers
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
-  // (same frame, pass, pipeline, label and call; `left_out` says so), `runs` says how many, number is that of the first.
+  // (same frame, pass, pipeline, label and call; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';
   tables: {
     frames: Table;        // number, device(u8 index of info.devices), ended_by(str), gpu_time(f64 ns, without first uses of
@@ -81,7 +81,7 @@ export interface Capture {
     costs: Table;         // block(blocks), line(lines), function(functions), instance (number in the shader: of a function, or of
                           // what was inlined for one call), and a column for each metric id that has a cost anywhere: what one
                           // execution costs. Ordered by block. Includes rows of 0: code that costs nothing
-    lines: Table;         // shader(shaders), file(files), line(u32, from 1), match. Of a shader with source 2 (SPIR-V) the file is
+    lines: Table;         // shader(shaders), file(files), line(u32, from 1), match. For a shader with source 2 (SPIR-V) the file is
                           // its disassembly, and a line is an instruction
     files: Table;         // name(str), text(str; "" if unknown), kind(u8: 0 debug information, 1 reconstructed GLSL,
                           // 2 SPIR-V disassembly, 3 a file of the user's folder (--sources)). Shared by shaders

@@ -1,4 +1,4 @@
-// What the page shows, as key=value pairs in the address behind "#", so that a link shows the same.
+// The state of the page, as key=value pairs in the address behind "#", so that a link shows the same.
 
 export type Changes = { [key: string]: string | null };
 

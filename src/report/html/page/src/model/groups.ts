@@ -39,7 +39,7 @@ export function lackingRows(groups: Groups): number {
   return count;
 }
 
-// Whether each of the commands was counted; null: all commands.
+// True for each of the commands that was counted; null: all commands.
 export function allCounted(model: Model, commands: Int32Array | null): boolean {
   const values = model.t('commands').index('values');
   return (commands ?? values).every((c, i) => values[commands ? c : i] >= 0);
@@ -82,7 +82,7 @@ class Grouping {
   }
 }
 
-// What a command or pass belongs to.
+// The groups that a command or pass belongs to.
 class Keys {
   private readonly passMerged: Int32Array;
   private readonly mergedIdentity: string[];

@@ -34,13 +34,13 @@ export class Model {
     return row < 0 ? '' : this.string(this.t(table).index(column)[row]);
   }
 
-  // What a capture opens by: passes, or without any what else tells the work apart.
+  // The first grouping of a capture: passes, or without any the grouping that tells the work apart.
   get mainGroup(): 'pass' | 'label' | 'pipeline' {
     if (this.t('passes').rows) return 'pass';
     return this.t('commands').index('label').some((label) => label >= 0) ? 'label' : 'pipeline';
   }
 
-  // What identifies a row in both captures.
+  // The identity of a row in both captures.
   identity(table: TableName, row: number): string {
     if (row < 0) return '-';
     if (!this.against) return String(row);

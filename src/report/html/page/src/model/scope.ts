@@ -66,7 +66,7 @@ export function codeOf(model: Model, scope: Scope): Code | null {
   return null;
 }
 
-// By command of the capture: whether the step selects it.
+// Indexed by command of the capture: whether the step selects it.
 function predicate(model: Model, step: Step): ((command: number) => boolean) | null {
   const commands = model.t('commands');
   switch (step.kind) {
@@ -118,7 +118,7 @@ export function commandsOf(model: Model, scope: Scope): Int32Array | null {
   return Int32Array.from(found);
 }
 
-// By frame or pass alone: which passes belong to the scope, for times and numbers of passes.
+// Only by frame or pass: the passes that belong to the scope, for times and numbers of passes.
 export function passesOf(model: Model, scope: Scope): Int32Array {
   const passes = model.t('passes'), frame = passes.index('frame'), label = passes.index('label');
   const merged = passes.index('merged'), number = model.t('frames').numbers('number');
@@ -132,7 +132,7 @@ export function passesOf(model: Model, scope: Scope): Int32Array {
       const rows = labelRows(model, step.id);
       return (p) => rows.has(label[p]);
     }
-    return () => false; // a pass's time is not that of a pipeline or of code
+    return () => false; // a pass's time belongs to no pipeline and no code
   });
   const found: number[] = [];
   for (let p = 0; p < passes.rows; ++p)

@@ -1,5 +1,5 @@
 // Similar draws have the same call, pipeline, pass and label. With two captures they are what `tally diff --by draw` matched.
-// A draw of one capture belongs to that of the other which is similar, in the frame of the same number, and at the same place
+// A draw of one capture belongs to the similar draw of the other capture in the frame of the same number, and at the same place
 // among the similar ones of that frame, where both captures have equally many of them.
 
 import type { Model } from './model';

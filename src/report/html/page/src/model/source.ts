@@ -1,4 +1,4 @@
-// What the source view shows of one shader: its files, the values of their lines, branches, and the disassembly.
+// The contents of the source view for one shader: its files, the values of their lines, branches, and the disassembly.
 
 import type { App, Side } from '../app';
 import { add, subtract, sumOf, type Exact, type Values } from '../exact';

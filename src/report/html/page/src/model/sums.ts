@@ -25,7 +25,7 @@ export function sumBy(size: number, count: number, key: (i: number) => number, v
   return big;
 }
 
-// What one execution of each block costs in the rows that `wanted` selects.
+// The cost of one execution of each block in the rows that `wanted` selects.
 function blockCosts(model: Model, metric: string, wanted: ((row: number) => boolean) | null): Values {
   const costs = model.t('costs'), block = costs.index('block'), cost = costs.values(metric);
   return sumBy(model.t('blocks').rows, costs.rows, (i) => (wanted && !wanted(i) ? -1 : block[i]), (i) => cost[i]);
@@ -43,7 +43,7 @@ function codeColumn(model: Model, code: Code): (row: number) => boolean {
   return (row) => code.rows.has(column[row]);
 }
 
-// What a line or function has of one instance: the blocks of its rows of `costs`, ascending.
+// The part of a line or function in one instance: the blocks of its rows of `costs`, ascending.
 interface Place { owner: number; blocks: number[]; }
 
 // `of`: the owner of a row; -1: none.
@@ -65,7 +65,7 @@ function placesOfCode(model: Model, code: Code): Place[] {
 // The first with the largest value.
 const mostOf = (blocks: number[], value: (block: number) => Exact) => blocks.reduce((best, b) => (value(b) > value(best) ? b : best));
 
-// Of a counted "class" metric: how much of V the selected rows of a block take. `takesRest`: whether what no row takes is part of it, too.
+// For a counted "class" metric: how much of V the selected rows of a block take. `takesRest`: whether the remainder that no row takes is part of it, too.
 function taken(model: Model, metric: string, wanted: (row: number) => boolean, takesRest: (block: number) => boolean) {
   const costs = model.t('costs'), block = costs.index('block'), cost = costs.values(metric);
   const first = new Int32Array(model.t('blocks').rows + 1);
@@ -93,7 +93,7 @@ export class Sums {
 
   constructor(readonly model: Model) {}
 
-  // By value set: the values of a command with these counts, of all code or of a part of it.
+  // Indexed by value set: the values of a command with these counts, of all code or of a part of it.
   ofSets(metric: string, code: Code | null): Values {
     const key = `${metric} ${code?.key ?? ''}`;
     let values = this.cache.get(key);
@@ -184,7 +184,7 @@ export class Sums {
     return Array.from({ length: values.length }, (_, b) => (blocks.has(b) ? values[b] : 0));
   }
 
-  // Of the blocks of each of a line's places the value of the one with the most executions.
+  // The value of the most executed block at each of a line's places.
   private mostExecuted(metric: string, code: Code): Values {
     const { model } = this, counts = model.t('counts'), block = counts.index('block');
     const executions = counts.values('executions');
@@ -298,7 +298,7 @@ export class BlockSums {
     return this.shared(metric, size, column, value);
   }
 
-  // By shader: the value of its code without a source line.
+  // Indexed by shader: the value of its code without a source line.
   withoutLine(metric: string): Values {
     return this.cached(`no line ${metric}`, () => {
       const { model } = this, costs = model.t('costs'), line = costs.index('line'), block = costs.index('block');
@@ -324,7 +324,7 @@ export class BlockSums {
     return found;
   }
 
-  // By owner: the sum over its places of the value of their most executed block, or else of their first.
+  // Indexed by owner: the sum over its places of the value of their most executed block, or else of their first.
   private byPlace(size: number, places: Place[], most: boolean, value: Values): Values {
     return sumBy(size, places.length, (i) => places[i].owner,
       (i) => value[most ? mostOf(places[i].blocks, (b) => this.executions[b]) : places[i].blocks[0]]);

@@ -1,4 +1,4 @@
-// What the timeline shows: lanes of items on the GPU's clock.
+// The contents of the timeline: lanes of items on the GPU's clock.
 
 import type { Side } from '../app';
 

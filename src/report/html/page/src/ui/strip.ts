@@ -105,7 +105,7 @@ export class FrameStrip {
     return `${counted(frames, 'frame')}${range ? ' selected' : ''}${marked ? `, ${marked} incomplete` : ''}`;
   }
 
-  // What the colours stand for, of those that are there.
+  // The meaning of the colours that are there.
   private drawLegend(): void {
     const some = (test: (data: FrameData) => boolean) => this.data.some(test);
     const keys: [string, string, boolean][] = [

@@ -9,7 +9,7 @@ const kType = /^(bool|u?int|float|double|half|[biud]?vec[234]|d?mat[234](x[234])
 const kToken = /(\/\/.*|;.*|"(?:[^"\\]|\\.)*")|(^\s*#.*)|(\b\d[\w.+]*|%\d+)|(%?[A-Za-z_]\w*)/g;
 const kMaxLine = 2000; // longer lines stay plain
 
-// By line: whether it begins inside /* */.
+// Indexed by line: whether it begins inside /* */.
 export function commentStarts(lines: string[]): boolean[] {
   let inside = false;
   return lines.map((line) => {

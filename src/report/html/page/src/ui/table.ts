@@ -153,7 +153,7 @@ export class VirtualTable {
     });
     replace(this.head, h('tr', { 'aria-rowindex': '1' }, ...cells));
     const { fontSize, fontFamily } = getComputedStyle(this.table);
-    this.measure.font = `600 ${fontSize} ${fontFamily}`; // that of the head
+    this.measure.font = `600 ${fontSize} ${fontFamily}`; // the head's font
     let width = 0;
     replace(this.columnGroup, ...this.shown.map((column, i) => {
       const col = h('col'), own = this.widthOf(column, this.formats[i]);
@@ -168,7 +168,7 @@ export class VirtualTable {
 
   private readonly measure = h('canvas').getContext('2d')!;
 
-  // Of the longest of some cells, and of the longest word of the title.
+  // The width of the longest of some cells, and of the longest word of the title.
   private widthOf(column: TableColumn, format: Format): number {
     const width = (text: string) => this.measure.measureText(text).width;
     let most = Math.max(width(`${column.title} \u25BE`) * 0.68, ...column.title.split(' ').map((word) => width(`${word} \u25BE`)));

@@ -1,4 +1,4 @@
-// What the capture holds, what could not be counted, and the costliest passes, shaders and lines.
+// The contents of the capture, the uncounted part and the reasons, and the costliest passes, shaders and lines.
 
 import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
@@ -99,12 +99,12 @@ export class OverviewView implements View {
       ];
       for (const part of parts) if (part) box.append(part);
     }
-    const notes = list('What makes the captures hard to compare', this.app.data.head.against?.notes ?? [], 'warn');
+    const notes = list('Differences that make the captures hard to compare', this.app.data.head.against?.notes ?? [], 'warn');
     if (notes) box.append(notes);
     return box;
   }
 
-  // Of programs with counters by frame: the mean of each over the selected frames.
+  // For programs with counters by frame: the mean of each over the selected frames.
   private eglMeans(): HTMLElement | null {
     const { app } = this, { model } = app.now;
     if (!model.t('egl_frames').rows) return null;

@@ -1,4 +1,4 @@
-// A shader's source with the values of its lines, a minimap of the hot ones, and its disassembly beside it.
+// A shader's source with the values of its lines, a minimap of the hot ones, and its disassembly.
 
 import type { App, Side, View } from '../app';
 import { context2d, css, h, replace } from '../dom';

@@ -15,11 +15,11 @@ const kTitles: { [by in By]: string } = { pass: 'Passes', label: 'Labels', pipel
 const kLevels: Kind[] = ['frame', 'pass', 'label', 'pipeline', 'shader', 'function', 'line'];
 const kMaxFrames = 6; // more frames are not a level of the icicle by default
 
-// What a row of a table is narrowed to next.
+// The next step that a row of a table is narrowed to.
 const kNext: { [kind in Kind]: By } = { frame: 'pass', pass: 'pipeline', label: 'pipeline', pipeline: 'shader', command: 'shader', similar: 'draw',
   shader: 'function', function: 'line', line: 'draw' };
 
-// What stands before the name of a scope; otherwise its kind.
+// The word before the name of a scope; otherwise its kind.
 const kPrefixes: Partial<{ [kind in Kind]: string }> = { frame: '', command: '', similar: 'draws ' };
 
 export class WhereView implements View {
