@@ -8,7 +8,7 @@ find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
 
 # absolute_dependencies(<variable> <depfile> <folder>): a command that makes the paths in what glslang writes, which are
 # relative to <folder>, absolute. CMake would take them as relative to the build folder: then they do not exist, and all
-# is built anew each time.
+# is built again each time.
 function(absolute_dependencies variable depfile folder)
   set(${variable} sed -i -E "s| (\\./)?([^/ ][^ ]*)| ${folder}/\\2|g" ${depfile} PARENT_SCOPE)
 endfunction()

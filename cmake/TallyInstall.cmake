@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, beside the layers (tally_layer) and programs: headers, the CMake package, the
+# The files that `cmake --install` adds to layers (tally_layer) and programs: headers, the CMake package, the
 # pkg-config file, and a Debian package by CPack.
 include(CMakePackageConfigHelpers)
 

@@ -3,7 +3,7 @@ option(TALLY_BUILD_TESTS "Build the tests" ON)
 option(TALLY_BUILD_EXAMPLES "Build the examples" ON)
 option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
 option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
-set(TALLY_BUILD "" CACHE STRING "What `tally --version` says of the sources; by default what git describes")
+set(TALLY_BUILD "" CACHE STRING "The sources' version in `tally --version`; by default the output of git describe")
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
 # These speed up development builds; the presets enable them.
 option(TALLY_PCH "Precompile the headers that most files include" OFF)
@@ -24,7 +24,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# What a loader opens stands in <build>/lib beside its manifest, programs in <build>/bin.
+# Files that a loader opens are in <build>/lib with their manifests, programs in <build>/bin.
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
@@ -60,7 +60,7 @@ if(TALLY_BUILD_FUZZERS)
 endif()
 
 if(TALLY_PORTABLE)
-  # What the drivers in the same process link is then of no concern: they may need newer versions of the same libraries.
+  # The libraries of drivers in the same process then do not matter: they may need newer versions of the same libraries.
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
   target_link_options(tally_build_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()

@@ -24,7 +24,7 @@ endfunction()
 
 # tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>.
 #
-# Its manifest is made from VkLayer_tally_<name>.json.in in the current folder, twice: in the build tree beside the
+# Its manifest is made from VkLayer_tally_<name>.json.in in the current folder, twice: in the build tree next to the
 # library, and for the installation with the way from the manifests' folder to the libraries', so that an installed
 # tree may be moved. The template says @TALLY_LAYER_LIBRARY@ and @PROJECT_VERSION@.
 function(tally_layer name)

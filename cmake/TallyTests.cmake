@@ -5,7 +5,7 @@
 # `ctest -C nightly` only; all others are the gate.
 #
 # llvmpipe compiles each shader without LLVM's optimiser, in half of the time, unless TALLY_OPTIMISING_DRIVERS is on.
-# What a sanitizer is to know of the drivers and libraries we do not build stands in tests/support/*.supp.
+# Sanitizers read what they need to know of drivers and libraries of others from tests/support/*.supp.
 set(TALLY_TEST_ENVIRONMENT "")
 if(NOT TALLY_OPTIMISING_DRIVERS)
   list(APPEND TALLY_TEST_ENVIRONMENT GALLIVM_PERF=nopt)
@@ -19,8 +19,8 @@ elseif(TALLY_SANITIZE MATCHES "thread")
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:second_deadlock_stack=1")
 endif()
 
-# LeakSanitizer's tracer process always dies ("Tracer caught signal 11") beside the validation layer, and where a program
-# of its own draws with llvmpipe's GL: those tests have the label "no-leak-check" and run without it. Beside a driver it dies
+# LeakSanitizer's tracer process always dies ("Tracer caught signal 11") with the validation layer, and where a program
+# of its own draws with llvmpipe's GL: those tests have the label "no-leak-check" and run without it. With a driver it dies
 # now and then: those run through tests/support/with-leak-check. Leaks are looked for in the same code by the tests without.
 set(TALLY_NO_LEAK_CHECK_ENVIRONMENT ${TALLY_TEST_ENVIRONMENT})
 if(TALLY_SANITIZE MATCHES "address")

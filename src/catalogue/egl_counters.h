@@ -42,7 +42,7 @@ inline constexpr Counter kEglCounters[] = {
     egl_count(
         Number::GlDraws, "gl_draws", "Draws, each of a multi-draw", kApi, "draws",
         "Direct draws of those calls, of a multi-draw each. Draws of indirect calls and display "
-        "lists draw is not among them."),
+        "lists are not among them."),
     egl_count(Number::GlIndirectDraws, "gl_indirect_draws", "Indirect draws", kApi, "draws",
               "Draws whose arguments stand in a buffer, of a multi-draw each."),
     egl_count(Number::GlVertices, "gl_vertices", "Vertices submitted", kApi, "vertices",

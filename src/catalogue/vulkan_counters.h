@@ -241,10 +241,11 @@ inline constexpr Counter kVulkanCounters[] = {
            "triangle gives 256 in every whole region of the default size."),
     region(Number::FragmentInvocations, "fragment_invocations", "Fragment invocations",
            "Invocations of fragment shaders that are not helpers when they begin."),
-    region(Number::FragmentSubgroups, "fragment_subgroups", "Fragment subgroups",
-           "Subgroups that began a fragment shader with at least one non-helper invocation; one "
-           "that lies in several regions counts in that of its lowest such invocation. 0 where "
-           "fragment shaders have no subgroup operations."),
+    region(
+        Number::FragmentSubgroups, "fragment_subgroups", "Fragment subgroups",
+        "Subgroups that began a fragment shader with at least one non-helper invocation; one "
+        "that lies in several regions counts in the region of its lowest such invocation. 0 where "
+        "fragment shaders have no subgroup operations."),
     region(Number::HelperInvocations, "helper_invocations", "Helper invocations",
            "Helper invocations in those subgroups when they begin, as far as the driver shows them "
            "to subgroup operations; counted in the subgroup's region."),
