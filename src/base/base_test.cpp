@@ -199,7 +199,7 @@ TEST_F(UntrustedFile, small_files_are_read_completely_and_others_give_an_error) 
   std::ofstream(file("a")) << "12345";
   EXPECT_EQ(*read_small_file(file("a"), 5), "12345");
   EXPECT_EQ(read_small_file(file("a"), 4).error().message, file("a") + ": has more than 4 bytes");
-  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is not a regular file");
+  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": not a regular file");
   EXPECT_FALSE(read_small_file(file("missing")));
 }
 

@@ -19,7 +19,7 @@ Error failed(const std::string& path) {
 Result<std::string> read_opened(int descriptor, const std::string& path, size_t limit) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return failed(path);
-  if (!S_ISREG(info.st_mode)) return Error{path + ": is not a regular file"};
+  if (!S_ISREG(info.st_mode)) return Error{path + ": not a regular file"};
   std::string text;
   char buffer[4096];
   while (text.size() <= limit && static_cast<uintmax_t>(info.st_size) <= limit) {

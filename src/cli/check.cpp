@@ -96,13 +96,13 @@ Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
 Status comparable(const CheckedPair& pair, const Snapshot& snapshot, const Snapshot& now,
                   const CheckOptions& options) {
   if (snapshot.driver != now.driver && !options.any_driver) {
-    return Error{
-        fmt::format("{}: is of the driver \"{}\", {} of \"{}\" (--any-driver compares them anyway)",
-                    pair.snapshot, snapshot.driver, pair.capture, now.driver)};
+    return Error{fmt::format(
+        "{}: counted on driver \"{}\", but {} on \"{}\" (--any-driver compares them anyway)",
+        pair.snapshot, snapshot.driver, pair.capture, now.driver)};
   }
   if (snapshot.frames != now.frames && !options.update) {
-    return Error{fmt::format("{}: the number of frames is {}, of {} {}", pair.snapshot,
-                             snapshot.frames, pair.capture, now.frames)};
+    return Error{fmt::format("{}: {} frame(s), but {} has {}", pair.snapshot, snapshot.frames,
+                             pair.capture, now.frames)};
   }
   return {};
 }
@@ -126,7 +126,7 @@ Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options,
   if (!profile) return profile.error();
   if (!profile->summary.complete()) {
     status = kNo;
-    return Error{pair.capture + ": is incomplete: tally report says what is missing"};
+    return Error{pair.capture + ": capture is incomplete; tally report says what is missing"};
   }
   auto result = check(*snapshot, *limits, *profile, TALLY_VERSION);
   if (!result) return result.error();
@@ -221,7 +221,7 @@ void add_check(CLI::App& app, Action& chosen) {
       app.add_subcommand("check", "Compare captures with snapshots, and fail if counts differ");
   command
       ->add_option("FILE", options->files,
-                   "Snapshots, and captures of the same names (one of each: of any names)")
+                   "Snapshots and captures, matched by name (one of each may have any name)")
       ->required()
       ->expected(2, -1);
   command->add_flag("--update", options->update,
@@ -234,7 +234,7 @@ void add_check(CLI::App& app, Action& chosen) {
   output("--markdown", options->markdown, "Also write the result as Markdown");
   output("--junit", options->junit, "Also write the result as JUnit XML");
   output("--openmetrics", options->openmetrics, "Also write the counts as OpenMetrics");
-  output("--sarif", options->sarif, "Also write what functions and lines exceed as SARIF");
+  output("--sarif", options->sarif, "Also write violations by functions and lines as SARIF");
   command->add_option("--top", options->top, "Rows of each table, 0 for all (20)")
       ->check(whole_number())
       ->type_name("N");

@@ -8,8 +8,10 @@ namespace tally::cli {
 
 void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
   app.name("tally");
-  app.description("Exact GPU counters of any Vulkan or EGL application, on any driver.");
-  app.set_version_flag("--version", version_text(), "Print what this program was built from");
+  app.description(
+      "Exact counts of what shaders execute, for Vulkan and EGL applications on any driver.");
+  app.set_version_flag("--version", version_text(),
+                       "Print the version, and the sources and libraries of this build");
   app.require_subcommand(1);
   app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
   add_run(app, chosen, after_dashes);

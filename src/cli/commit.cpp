@@ -43,7 +43,7 @@ Result<Commit> find_commit(const std::string& asked, const Environment& environm
       return Commit{std::move(name), std::nullopt};
   }
   return Error{
-      "no commit: this is no git checkout, and no variable of a CI system names one; "
+      "no commit: this is not a git checkout, and no variable of a CI system names one; "
       "name it with --commit"};
 }
 

@@ -140,7 +140,8 @@ Result<UniqueFd> connect_to_process(const std::string& text) {
     auto socket = connect_to(prefix_of(one));
     if (!socket || *socket) return socket;
   }
-  return Error{fmt::format("process {} is no `tally run`, and none of yours has started it", pid)};
+  return Error{
+      fmt::format("process {} is not a `tally run` of yours, nor was it started by one", pid)};
 }
 
 Result<UniqueFd> connect_to_writer(const std::string& path) {
@@ -150,7 +151,7 @@ Result<UniqueFd> connect_to_writer(const std::string& path) {
   }
   auto socket = connect_to(prefix_of(file));
   if (!socket || *socket) return socket;
-  return Error{fmt::format("{}: no `tally run` of yours is writing it", path)};
+  return Error{fmt::format("{}: no running `tally run` of yours writes this file", path)};
 }
 
 }  // namespace
@@ -218,7 +219,7 @@ Result<std::string> ask_run(const std::string& target, const std::string& reques
   if (!socket) return socket.error();
   std::optional<std::string> answer;
   if (send(socket->get(), request)) answer = receive(socket->get());
-  if (!answer) return Error{fmt::format("{}: its `tally run` does not answer", target)};
+  if (!answer) return Error{fmt::format("{}: `tally run` does not answer", target)};
   if (answer->starts_with(kRefusal)) {
     return Error{fmt::format("{}: {}", target, answer->substr(std::strlen(kRefusal)))};
   }

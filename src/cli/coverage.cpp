@@ -47,7 +47,7 @@ Status may_write(const std::string& path, const std::string& format) {
   }
   if (replaceable) return {};
   return Error{
-      fmt::format("{}: exists and is not a file of {}; it is left as it is", path, format)};
+      fmt::format("{}: exists and is not a file of {}; refusing to replace it", path, format)};
 }
 
 Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {

@@ -68,7 +68,7 @@ Status check_marker(const fs::path& marker) {
   if (!text) return text.error();
   if (*text == marker_text()) return {};
   return Error{marker.string() +
-               ": is not a data set of this version of tally; it is left as it is"};
+               ": not a data set of this version of tally; refusing to write to it"};
 }
 
 // Another process may be making the marker.
@@ -78,7 +78,7 @@ Status must_be_empty(const fs::path& folder) {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (name != kMarker && !name.starts_with(kPartialPrefix))
-      return Error{folder.string() + ": is neither empty nor a data set; it is left as it is"};
+      return Error{folder.string() + ": not a data set and not empty; refusing to write to it"};
   }
   return error ? Status(failure(folder, error.value())) : Status();
 }

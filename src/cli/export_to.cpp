@@ -48,7 +48,7 @@ Result<Loaded> load(const std::string& file) {
   const auto profile = analysis::make_profile(*model, {.code = false}, none);
   if (!profile) return with_context(profile.error(), file);
   if (!profile->summary.complete())
-    return Error{file + ": is incomplete: tally report says what is missing"};
+    return Error{file + ": capture is incomplete; tally report says what is missing"};
   analysis::CoverageBuilder coverage;
   if (Status added = coverage.add(*model, none); !added) return with_context(added.error(), file);
   return Loaded{profile->summary, make_fleet_rows(*profile, std::move(coverage).finish(),

@@ -192,7 +192,8 @@ class Examination {
     if (!facts_.layers || !facts_.native.loader_error.empty()) return;
     if (!facts_.with_tally.died.empty()) {
       problem("layers", "with Tally's layer, the Vulkan probe " + facts_.with_tally.died,
-              "without it Vulkan works: please report this with the output of vulkaninfo");
+              "Vulkan works without Tally's layer. This is a bug; please report it with the output "
+              "of vulkaninfo");
       return;
     }
     for (const char* name : {kCountersLayer, kCaptureLayer}) {
@@ -221,9 +222,9 @@ class Examination {
     }
     const EglProbe& probe = facts_.egl;
     if (!probe.died.empty()) {
-      problem(
-          "EGL", "with Tally in front, the EGL probe " + probe.died,
-          "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
+      problem("EGL", "with Tally in front, the EGL probe " + probe.died,
+              "tally run --egl off works around it. This is a bug; please report it with the "
+              "output of eglinfo");
     } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
       note("EGL", probe.why_unavailable(), "for EGL programs: apt-get install libegl-mesa0");
     } else if (!probe.has_extension) {

@@ -32,7 +32,7 @@ Status may_write(const std::string& path) {
   const File file(S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rb") : nullptr);
   const bool read = file && std::fread(head.data(), 1, head.size(), file.get()) == head.size();
   if (read && head == kSignature) return {};
-  return Error{path + ": exists and is not a PNG file; it is left as it is"};
+  return Error{path + ": exists and is not a PNG file; refusing to replace it"};
 }
 
 // Removes the file if it cannot be written completely.

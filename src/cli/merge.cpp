@@ -44,7 +44,7 @@ Result<std::vector<MergeInput>> read_heads(const std::vector<std::string>& files
     inputs.push_back({path, std::move(*row)});
     for (size_t i = 0; i + 1 < inputs.size(); ++i) {
       std::error_code ignored;
-      if (fs::equivalent(inputs[i].path, path, ignored)) return Error{path + ": is given twice"};
+      if (fs::equivalent(inputs[i].path, path, ignored)) return Error{path + ": given twice"};
     }
   }
   std::stable_sort(inputs.begin(), inputs.end(), [](const MergeInput& a, const MergeInput& b) {
@@ -59,10 +59,10 @@ Status may_write(const std::string& path, bool force, const std::vector<MergeInp
   if (!force) return Error{path + ": exists; choose another name, or replace it with --force"};
   for (const MergeInput& input : inputs) {
     if (fs::equivalent(input.path, path, ignored))
-      return Error{path + ": is one of the captures to merge"};
+      return Error{path + ": also one of the captures to merge"};
   }
   if (fs::is_regular_file(path, ignored) && store::Reader::open(path)) return {};
-  return Error{path + ": exists and is not a capture; it is left as it is"};
+  return Error{path + ": exists and is not a capture; refusing to replace it"};
 }
 
 Status merge(const std::vector<MergeInput>& inputs, const std::string& path) {

@@ -248,7 +248,7 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::Option* html =
       command
           ->add_option("--html", options->html,
-                       "Write all of it as one HTML file, which a browser shows without a network")
+                       "Write the capture as one HTML file that a browser shows without a network")
           ->type_name("FILE.html")
           ->excludes(by_option)
           ->excludes(heatmap);

@@ -91,12 +91,12 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
     if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
     if (collector.progress().bytes == received) break;
     if (!quiet && !std::exchange(reported, true))
-      say("the application has ended; receiving the remaining data until its end or Ctrl-C");
+      say("the application has ended; still receiving its data, press Ctrl-C to stop");
   }
   const uint64_t left = collector.progress().connected;
   if (!quiet && left != 0) {
     say(fmt::format(
-        "the application has ended; capturing {} that it started until their end or Ctrl-C",
+        "the application has ended; still capturing {} that it started, press Ctrl-C to stop",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
   }
   Child::wait_until(done);
@@ -148,11 +148,11 @@ class Run {
     if (request == kReleaseRequest) {
       released_ = true;
       collector_->stop_capturing();
-      return "captures nothing more";
+      return "capturing has stopped";
     }
-    if (!request.starts_with(kFrames))
-      return std::string(kRefusal) + "it does not know the request";
-    if (options_.trigger.empty()) return std::string(kRefusal) + "it was started without --trigger";
+    if (!request.starts_with(kFrames)) return std::string(kRefusal) + "unknown request";
+    if (options_.trigger.empty())
+      return std::string(kRefusal) + "`tally run` was started without --trigger";
     const bool says_how_many = request.size() > kFrames.size();
     const uint64_t frames =
         says_how_many ? parse_frame_count(std::string_view(request).substr(kFrames.size() + 1))
@@ -311,7 +311,7 @@ class Run {
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
-      app.add_subcommand("run", "Run an application and capture what its shaders do");
+      app.add_subcommand("run", "Run an application and capture the work of its shaders");
   command->formatter(
       std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
   command->prefix_command();

@@ -34,8 +34,7 @@ std::vector<std::string> no_device(const RunEnd& end) {
 }
 
 std::string failure(const RunEnd& end) {
-  return (end.has_capture() ? "the capture is incomplete: "
-                            : "the capture cannot be written, so there is none: ") +
+  return (end.has_capture() ? "the capture is incomplete: " : "the capture cannot be written: ") +
          end.written.error().message;
 }
 

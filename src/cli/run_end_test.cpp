@@ -82,7 +82,7 @@ TEST(RunEnd, frames_on_request_are_not_frames_that_were_not_reached) {
 TEST(RunEnd, a_full_disk_is_why_there_is_no_capture) {
   RunEnd end{.program = "app", .file = "app.tally"};
   end.written = Error{"app.tally: database or disk is full"};
-  EXPECT_THAT(messages(end, false), ElementsAre("the capture cannot be written, so there is none: "
+  EXPECT_THAT(messages(end, false), ElementsAre("the capture cannot be written: "
                                                 "app.tally: database or disk is full"));
   EXPECT_EQ(messages(end, true), messages(end, false));
   end.connected = true;

@@ -226,7 +226,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("A-B,...");
   command
       .add_option("--every", options.every,
-                  "Capture only every Nth frame, of each range of --frames from its first")
+                  "Capture only every Nth frame; with --frames, every Nth of each range")
       ->check(whole_number())
       ->check(CLI::Range(int64_t{1}, FrameChoice::kMaxEvery).description(""))
       ->type_name("N");
@@ -253,7 +253,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("N");
   command
       .add_option("--max-size", options.max_bytes,
-                  "End the capture before its file is larger: 500M, 2G; at least 1M")
+                  "End the capture before its file exceeds this size: 500M, 2G; at least 1M")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
@@ -268,7 +268,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
                 "the size of a region")
       ->type_name("[=WxH]");
   command.add_flag("--branches", options.branches,
-                   "Also count how often each branch and switch went to each of its targets");
+                   "Also count how often each branch and switch target is taken");
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");
@@ -277,7 +277,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
                    "those that the application enables");
   command
       .add_option("--driver", options.driver,
-                  "Use this driver: its manifest, or a part of the manifest's name")
+                  "Use the driver whose manifest is this file or matches this name")
       ->type_name("DRIVER");
   command
       .add_option("--egl", options.egl,
@@ -286,7 +286,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("MODE");
   command
       .add_option("--sources", options.sources,
-                  "Store source files that debug information only names, as found in this folder")
+                  "Store source files that debug information names, from this folder")
       ->type_name("FOLDER");
   command.add_flag("--strict", options.strict, "Exit with status 4 if the capture is incomplete");
   command.add_flag("-q,--quiet", options.quiet, "Print no summary");

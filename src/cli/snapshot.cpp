@@ -22,14 +22,14 @@ Status may_write(const std::string& path) {
   if (!std::filesystem::exists(path, ignored)) return {};
   const auto text = read_small_file(path, analysis::kMaxSnapshotBytes);
   if (text && (text->empty() || analysis::is_snapshot(*text))) return {};
-  return Error{path + ": exists and is not a snapshot; it is left as it is"};
+  return Error{path + ": exists and is not a snapshot; refusing to replace it"};
 }
 
 int run(const SnapshotOptions& options) {
   const auto profile = load_profile(options.capture, {.code = false});
   if (!profile) return fail(profile.error());
   if (!profile->summary.complete())
-    return fail({options.capture + ": is incomplete: tally report says what is missing"});
+    return fail({options.capture + ": capture is incomplete; tally report says what is missing"});
   const std::string text = snapshot_text(make_snapshot(*profile, TALLY_VERSION));
   if (options.output.empty()) return print(text);
   Status written = may_write(options.output);

@@ -85,7 +85,7 @@ Status write_new(int folder, const std::string& name, const std::string& path,
   const store::UniqueFd existing(
       ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (existing && has_text(existing.get(), text)) return {};
-  return Error{path + ": exists with another text; it is left as it is"};
+  return Error{path + ": exists with another text; refusing to replace it"};
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ void keep_mode(const std::string& path, int file) {
 Status replace_file(const std::string& path, const std::string& text) {
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
-    return Error{path + ": is not a regular file"};
+    return Error{path + ": not a regular file"};
   // A symbolic link stays one.
   const fs::path target =
       fs::is_symlink(path, ignored) ? fs::canonical(path, ignored) : fs::path(path);
-  if (target.empty()) return Error{path + ": is a broken symbolic link"};
+  if (target.empty()) return Error{path + ": broken symbolic link"};
   auto file = PartialFile::create(AT_FDCWD, target.string());
   if (!file) return with_context(file.error(), path);
   keep_mode(path, file->descriptor());

@@ -33,11 +33,14 @@ void add_trigger(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("trigger", "Capture the next frames of a tally run --trigger");
   command
-      ->add_option("target", options->target,
-                   "Process id of tally run or of what it runs, or the capture that it writes")
+      ->add_option(
+          "target", options->target,
+          "Process id of tally run or of a process that it runs, or the capture that it writes")
       ->type_name("PID|CAPTURE")
       ->required();
-  command->add_option("--frames", options->frames, "How many (default: what --trigger says)")
+  command
+      ->add_option("--frames", options->frames,
+                   "Number of frames (default: the number in --trigger)")
       ->check(whole_number())
       ->check(CLI::Range(1u, 1'000'000u).description(""))
       ->type_name("N");

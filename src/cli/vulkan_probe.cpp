@@ -60,7 +60,7 @@ VulkanProbe probe_vulkan(const Environment& environment) {
 
 void add_vulkan_probe(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("probe-vulkan", "Internal: what list and doctor ask Vulkan");
+      app.add_subcommand("probe-vulkan", "Internal: the Vulkan probe of list and doctor");
   command->group("");  // not shown in --help
   command->callback(
       [&chosen] { chosen = [] { return print("\n" + to_json(probe_vulkan_here()) + "\n"); }; });

@@ -163,8 +163,7 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
 
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
-  if (!s.finished)
-    lines.push_back("the capture was not finished: it holds only what was written before");
+  if (!s.finished) lines.push_back("the capture was not finished and ends early");
   std::vector<std::string> not_captured;
   for (const analysis::DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())

@@ -481,17 +481,17 @@ TEST_F(CaptureFile, a_capture_is_readable_while_it_is_written) {
 
 TEST_F(CaptureFile, missing_and_foreign_files_are_refused) {
   EXPECT_THAT(why_refused(path_), EndsWith("No such file or directory"));
-  EXPECT_THAT(why_refused(directory_.path()), EndsWith("is not a regular file"));
+  EXPECT_THAT(why_refused(directory_.path()), EndsWith("not a regular file"));
   std::ofstream(path_) << "#!/bin/sh\n";
-  EXPECT_THAT(why_refused(path_), EndsWith("is not a Tally capture"));
+  EXPECT_THAT(why_refused(path_), EndsWith("not a Tally capture"));
   std::ofstream(path_, std::ios::trunc).close();
-  EXPECT_THAT(why_refused(path_), EndsWith("is not a Tally capture"));
+  EXPECT_THAT(why_refused(path_), EndsWith("not a Tally capture"));
 }
 
 TEST_F(CaptureFile, another_program_s_database_is_refused) {
   write_test_capture(path_);
   overwrite(path_, 68, std::string("\0\0\0\1", 4));
-  EXPECT_THAT(why_refused(path_), EndsWith("is an SQLite database, but not a Tally capture"));
+  EXPECT_THAT(why_refused(path_), EndsWith("an SQLite database, but not a Tally capture"));
 }
 
 TEST_F(CaptureFile, other_versions_are_refused) {
@@ -518,7 +518,7 @@ TEST_F(CaptureFile, a_capture_without_a_table_is_refused) {
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE(database->execute("DROP TABLE batch_other").ok());
   ASSERT_TRUE(database->close().ok());
-  EXPECT_THAT(why_refused(path_), EndsWith("is a damaged capture: it has no table 'batch_other'"));
+  EXPECT_THAT(why_refused(path_), EndsWith("capture is damaged: it has no table 'batch_other'"));
 }
 
 TEST_F(CaptureFile, a_capture_whose_rows_cannot_be_looked_up_is_refused) {
@@ -532,7 +532,7 @@ TEST_F(CaptureFile, a_capture_whose_rows_cannot_be_looked_up_is_refused) {
                   .ok());
   ASSERT_TRUE(database->close().ok());
   EXPECT_THAT(why_refused(path_),
-              EndsWith("is a damaged capture: its table 'region_values' has no key"));
+              EndsWith("capture is damaged: its table 'region_values' has no key"));
 }
 
 TEST_F(CaptureFile, damaged_pages_give_an_error_and_no_crash) {
@@ -555,7 +555,7 @@ TEST_F(CaptureFile, a_foreign_file_is_never_overwritten) {
   const auto size = std::filesystem::file_size(path_);
   const Result<Writer> writer = Writer::create(path_, test_capture_row());
   ASSERT_FALSE(writer.ok());
-  EXPECT_THAT(writer.error().message, HasSubstr("is not a Tally capture"));
+  EXPECT_THAT(writer.error().message, HasSubstr("not a Tally capture"));
   EXPECT_EQ(std::filesystem::file_size(path_), size);
 }
 

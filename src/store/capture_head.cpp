@@ -41,7 +41,7 @@ Result<FileHead> read_head(const std::string& path) {
   struct stat wal {};
   head.has_wal = ::stat((path + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
   ::close(file);
-  if (!regular) return Error{"is not a regular file"};
+  if (!regular) return Error{"not a regular file"};
   return head;
 }
 
@@ -63,17 +63,17 @@ Status check(const FileHead& head) {
   const auto* bytes = head.bytes.data();
   const size_t read = head.read > 0 ? static_cast<size_t>(head.read) : 0;
   if (read < kMagic.size() || std::memcmp(bytes, kMagic.data(), kMagic.size()) != 0) {
-    return Error{"is not a Tally capture"};
+    return Error{"not a Tally capture"};
   }
-  if (read < kHeaderBytes) return Error{"is a truncated file"};
+  if (read < kHeaderBytes) return Error{"file is truncated"};
   if (big_endian(bytes + 68) != static_cast<uint32_t>(kCaptureApplicationId)) {
-    return Error{"is an SQLite database, but not a Tally capture"};
+    return Error{"an SQLite database, but not a Tally capture"};
   }
   if (Status version = check_version(version_of(head)); !version) return version;
   const uint32_t stored_size = uint32_t{bytes[16]} << 8 | bytes[17];
   const int64_t page_size = stored_size == 1 ? 65536 : stored_size;
   const int64_t expected_size = page_size * big_endian(bytes + 28);
-  if (!head.has_wal && head.file_size < expected_size) return Error{"is a truncated capture"};
+  if (!head.has_wal && head.file_size < expected_size) return Error{"capture is truncated"};
   return {};
 }
 

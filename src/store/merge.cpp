@@ -463,7 +463,7 @@ Result<CaptureMerge> CaptureMerge::create(const std::string& path,
 Status CaptureMerge::add(const Reader& capture) {
   const auto row = capture.capture();
   if (!row) return row.error();
-  if (!row->end_monotonic_ns) return Error{"is incomplete: its writer died"};
+  if (!row->end_monotonic_ns) return Error{"capture is incomplete: its writer died"};
   if (row->tool_version != state_->row.tool_version) {
     return Error{"is of tally " + row->tool_version + ", and others are of " +
                  state_->row.tool_version};

@@ -33,15 +33,15 @@ bool is_in_use(int file) {
 Status remove_old_capture(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
-  if (!S_ISREG(info.st_mode)) return Error{path + ": is not a regular file"};
+  if (!S_ISREG(info.st_mode)) return Error{path + ": not a regular file"};
   if (info.st_size > 0) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!is_capture(file.get())) {
-      return Error{path + ": exists and is not a Tally capture; it is left as it is"};
+      return Error{path + ": exists and is not a Tally capture; refusing to replace it"};
     }
     if (is_in_use(file.get())) {
       return Error{path +
-                   ": is in use, perhaps by a tally run that writes it; it is left as it is"};
+                   ": in use, perhaps by a tally run that writes it; refusing to replace it"};
     }
     ::unlink(path.c_str());
   }

@@ -23,7 +23,7 @@ Status check_tables(const Database& database, int64_t version) {
     const bool there = found->step();
     if (!found->status()) return found->status();
     if (there) found->step();  // resets it
-    if (!there) return Error{fmt::format("is a damaged capture: it has no table '{}'", table.name)};
+    if (!there) return Error{fmt::format("capture is damaged: it has no table '{}'", table.name)};
   }
   return {};
 }
@@ -42,7 +42,7 @@ Status check_keys(const Database& database) {
     constexpr int kDetail = 3;
     while (plan->step()) {
       if (plan->text(kDetail).starts_with("SCAN"))
-        return Error{fmt::format("is a damaged capture: its table '{}' has no key", table)};
+        return Error{fmt::format("capture is damaged: its table '{}' has no key", table)};
     }
     if (!plan->status()) return plan->status();
   }
@@ -82,7 +82,7 @@ uint64_t Reader::file_size() const {
 Result<CaptureRow> Reader::capture() const {
   auto rows = all_rows<CaptureRow>(database_, "");
   if (!rows) return rows.error();
-  if (rows->size() != 1) return Error{"is a damaged capture: it does not say what it captured"};
+  if (rows->size() != 1) return Error{"capture is damaged: it does not say what it captured"};
   return std::move(rows->front());
 }
 

@@ -14,7 +14,7 @@
 namespace tally::store {
 
 inline Error damaged(std::string_view table) {
-  return {fmt::format("is a damaged capture: a column of its table '{}' cannot be read", table)};
+  return {fmt::format("capture is damaged: a column of its table '{}' cannot be read", table)};
 }
 
 // A statement that selects the columns of Row. `tail` goes after the table's name.

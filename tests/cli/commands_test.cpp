@@ -94,9 +94,9 @@ TEST_F(Commands, files_that_are_no_capture_are_refused) {
   expect_refused({"report", "missing.tally"}, "missing.tally: No such file or directory");
   std::ofstream(folder_.file("text.tally"))
       << "Not a capture, but long enough to have been one, one might have thought.";
-  expect_refused({"report", "text.tally"}, "is not a Tally capture");
+  expect_refused({"report", "text.tally"}, "not a Tally capture");
   change("other.db", "CREATE TABLE t (x)");
-  expect_refused({"report", "other.db"}, "is an SQLite database, but not a Tally capture");
+  expect_refused({"report", "other.db"}, "an SQLite database, but not a Tally capture");
   expect_refused({"report", "."}, "not a regular file");
 }
 

@@ -211,7 +211,7 @@ TEST_F(CoverageCommand, a_second_run_replaces_its_own_files) {
 TEST_F(CoverageCommand, foreign_and_other_captures_are_refused_before_anything_is_written) {
   capture("a.tally", {10, 3, 7, 10});
   set_text("text.tally", std::string(200, 'x'));
-  expect_refused({"coverage", "a.tally", "text.tally", "-o", "a.info"}, "is not a Tally capture");
+  expect_refused({"coverage", "a.tally", "text.tally", "-o", "a.info"}, "not a Tally capture");
   fs::copy_file(folder_.file("a.tally"), folder_.file("new.tally"));
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(folder_.file("new.tally").c_str(), &database), SQLITE_OK);

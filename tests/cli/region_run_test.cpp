@@ -126,7 +126,7 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
   EXPECT_THAT(half.standard_error, HasSubstr("half.png: File too large"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("half.png")));
   EXPECT_THAT(report("--heatmap lanterns.tally").standard_error,
-              HasSubstr("lanterns.tally: exists and is not a PNG file; it is left as it is"));
+              HasSubstr("lanterns.tally: exists and is not a PNG file; refusing to replace it"));
   EXPECT_THAT(report("--heatmap no/where.png").standard_error, HasSubstr("no/where.png: "));
   EXPECT_EQ(report("--by pass").end.shell_status(), 0) << "the capture is as it was";
 }

@@ -198,7 +198,7 @@ def shows_no_escape_sequence_of_a_name(folder):
 
 def refuses_in_one_line(folder):
     for words, says in (([], "either a process id"), (["1", "--", "true"], "either a process id"),
-                        ([f"{folder}/none"], "No such file"), ([str(os.getpid())], "is no `tally run`"),
+                        ([f"{folder}/none"], "No such file"), ([str(os.getpid())], "is not a `tally run` of yours"),
                         ([folder], "not a"), (["--interval", "0", "1"], ""), (["--by", "x", "1"], ""),
                         (["--log", folder, "--", "true"], "File exists")):
         done = subprocess.run([TALLY, "top", *words], capture_output=True, text=True)

@@ -219,7 +219,7 @@ class Writing(unittest.TestCase):
     def test_other_folders_are_left_as_they_are(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine/notes").write_text("x")
-        self.check_refused("is neither empty nor a data set", "--commit", "a", self.files[0], data_set=self.folder / "mine")
+        self.check_refused("not a data set and not empty", "--commit", "a", self.files[0], data_set=self.folder / "mine")
         (self.folder / "newer").mkdir()
         (self.folder / "newer/tally-data-set.json").write_text('{"format":2}\n')
         self.check_refused("not a data set of this version", "--commit", "a", self.files[0], data_set=self.folder / "newer")

@@ -126,7 +126,7 @@ TEST_F(CheckFiles, wrong_files_are_refused_in_one_line) {
   expect_refused({"check", "scene.tally", "more.tally"}, "there is no snapshot among the files");
   write("scene.limits", "tally-limits 1\npass nothing draws exact\n");
   expect_refused({"check", "scene.snapshot", "scene.tally"},
-                 "tally: scene.limits:2: this limit matches no count");
+                 "tally: scene.limits:2: no count matches this limit");
   expect_refused({"check", "--update", "scene.snapshot", "more.tally"}, "scene.limits:2: ");
   write("scene.limits", "tally-limits 9\n");
   expect_refused({"check", "scene.snapshot", "scene.tally"},
@@ -150,8 +150,9 @@ TEST_F(CheckFiles, wrong_files_are_refused_in_one_line) {
 
 TEST_F(CheckFiles, another_driver_is_refused_unless_it_is_allowed) {
   replace("scene.snapshot", "GPU; ", "GPU; other 2");
-  expect_refused({"check", "scene.snapshot", "scene.tally"},
-                 "scene.snapshot: is of the driver \"GPU; other 2\", scene.tally of \"GPU; \"");
+  expect_refused(
+      {"check", "scene.snapshot", "scene.tally"},
+      "scene.snapshot: counted on driver \"GPU; other 2\", but scene.tally on \"GPU; \"");
   EXPECT_EQ(tally({"check", "--any-driver", "scene.snapshot", "scene.tally"}).end.shell_status(),
             0);
 }
@@ -159,7 +160,7 @@ TEST_F(CheckFiles, another_driver_is_refused_unless_it_is_allowed) {
 TEST_F(CheckFiles, another_number_of_frames_is_refused) {
   write_capture("two.tally", 4, 2);
   expect_refused({"check", "scene.snapshot", "two.tally"},
-                 "scene.snapshot: the number of frames is 1, of two.tally 2");
+                 "scene.snapshot: 1 frame(s), but two.tally has 2");
   EXPECT_EQ(tally({"check", "--update", "scene.snapshot", "two.tally"}).end.shell_status(), 0);
 }
 

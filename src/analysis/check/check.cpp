@@ -34,7 +34,7 @@ class Checker {
     check_code();
     for (size_t r = 0; r < used_.size(); ++r)
       if (!used_[r])
-        return error_at(limits_.file, limits_.rules[r].line, "this limit matches no count");
+        return error_at(limits_.file, limits_.rules[r].line, "no count matches this limit");
     std::ranges::stable_sort(result_.findings, std::less<>(), &Finding::key);
     return std::move(result_);
   }

@@ -169,8 +169,8 @@ TEST_F(Check, takes_the_last_rule_that_matches_and_every_cap) {
 }
 
 TEST_F(Check, refuses_a_limit_that_matches_nothing) {
-  EXPECT_EQ(findings("\npass moan* draws exact\n"), "f:3: this limit matches no count");
-  EXPECT_EQ(findings("line a.frag:3 executions <=5\n"), "f:2: this limit matches no count");
+  EXPECT_EQ(findings("\npass moan* draws exact\n"), "f:3: no count matches this limit");
+  EXPECT_EQ(findings("line a.frag:3 executions <=5\n"), "f:2: no count matches this limit");
 }
 
 TEST_F(Check, update_takes_new_counts_but_never_raises_a_ratchet) {

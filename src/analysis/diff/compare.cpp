@@ -142,8 +142,8 @@ class Comparison {
                        b.frames));
     if (driver_of(a) != driver_of(b))
       note(fmt::format("OLD was captured on {}, NEW on {}", driver_of(a), driver_of(b)));
-    if (!a.complete()) note("OLD is incomplete: tally report says what is missing");
-    if (!b.complete()) note("NEW is incomplete: tally report says what is missing");
+    if (!a.complete()) note("OLD is incomplete; tally report says what is missing");
+    if (!b.complete()) note("NEW is incomplete; tally report says what is missing");
     for (const std::string& id : map_.only_before())
       note(fmt::format("only OLD has the metric {}: it is not compared", id));
     for (const std::string& id : map_.only_after())

@@ -35,7 +35,7 @@ std::string why_capture_is_empty(const Summary& s) {
   }
   if (s.processes_cut_off != 0)
     return "nothing was captured: the application stopped sending before its first command";
-  if (!s.finished) return "the capture was not finished, and nothing had been written before";
+  if (!s.finished) return "the capture was not finished, and nothing was written";
   const std::string_view frames = frames_asked_for(s.frame_range);
   if (frames.starts_with(kOnRequest)) {
     return "nothing was captured: no frame was asked for (tally trigger), or nothing was done in "

@@ -213,7 +213,7 @@ class Top {
 void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
   auto options = std::make_shared<TopOptions>();
   CLI::App* command =
-      app.add_subcommand("top", "Watch what the frames of an application cost, live");
+      app.add_subcommand("top", "Watch the cost of each frame of an application, live");
   command->formatter(std::make_shared<UsageFormatter>(
       "tally top [OPTIONS] PID|CAPTURE\n       tally top [OPTIONS] -- APPLICATION [ARGUMENTS...]"));
   command
@@ -238,8 +238,8 @@ void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->type_name("N");
   command->add_option("--log", options->log, "A new file for the application's output")
       ->type_name("FILE");
-  command->add_option("--driver", options->driver, "As of tally run")->type_name("DRIVER");
-  command->add_option("--shader", options->shader, "As of tally run")->type_name("PATTERN");
+  command->add_option("--driver", options->driver, "As in tally run")->type_name("DRIVER");
+  command->add_option("--shader", options->shader, "As in tally run")->type_name("PATTERN");
   command->footer(
       "Quitting leaves the application running. Example: tally top --by shader -- vkcube");
   command->callback([options, &chosen, after_dashes] {

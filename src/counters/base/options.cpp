@@ -28,7 +28,7 @@ Value choose(const Settings& settings, std::string_view key, Value fallback,
   }
   std::string names;
   for (const auto& choice : choices) names.append(" ").append(choice.name);
-  log(LogLevel::Warning, "setting {} is \"{}\", which is none of:{}", key, text, names);
+  log(LogLevel::Warning, "setting {} is \"{}\"; it must be one of:{}", key, text, names);
   return fallback;
 }
 

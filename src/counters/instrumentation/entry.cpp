@@ -22,7 +22,7 @@ std::shared_ptr<Instrumentation> find_object(const DeviceState& device,
   if (!object) {
     device.context.messages.misuse(
         vuid, kObjectType, vk::handle_bits(handle),
-        fmt::format("{}(): {:#x} is no VkShaderInstrumentationARM of this device", function,
+        fmt::format("{}(): {:#x} is not a VkShaderInstrumentationARM of this device", function,
                     vk::handle_bits(handle)));
   }
   return object;

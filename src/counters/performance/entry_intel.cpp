@@ -55,7 +55,7 @@ VkResult unknown_configuration(const Device& device, const char* vuid, const cha
   const uint64_t bits = vk::handle_bits(configuration);
   device.messages().misuse(
       vuid, VK_OBJECT_TYPE_PERFORMANCE_CONFIGURATION_INTEL, bits,
-      fmt::format("{}(): {:#x} is no VkPerformanceConfigurationINTEL of this device", function,
+      fmt::format("{}(): {:#x} is not a VkPerformanceConfigurationINTEL of this device", function,
                   bits));
   return VK_ERROR_UNKNOWN;
 }
