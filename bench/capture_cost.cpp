@@ -74,7 +74,7 @@ void draw_and_count(const Options& options) {
   }
 }
 
-// Of all children that have ended, and of theirs; in nanoseconds.
+// Processor time of all children that have ended, and of theirs; in nanoseconds.
 double processor_time() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
@@ -137,10 +137,10 @@ void measure(const Options& options) {
 }  // namespace tally::bench
 
 int main(int argc, char** argv) try {
-  CLI::App app("What a capture of many small draws costs");
+  CLI::App app("The cost of a capture of many small draws");
   tally::bench::Options options;
   app.add_option("--draws", options.draws)->check(CLI::PositiveNumber);
-  app.add_option("--triangles", options.triangles, "Of a draw")
+  app.add_option("--triangles", options.triangles, "Triangles of a draw")
       ->check(CLI::Range(1u, tally::bench::TinyDraws::kMaxDraws));
   app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);

@@ -152,7 +152,7 @@ void print_frames(uint32_t draws, int rounds, std::span<const Use> uses) {
 
 int main(int argc, char** argv) try {
   using namespace tally::bench;
-  CLI::App app("What the counters layer costs the processor");
+  CLI::App app("The processor time that the counters layer takes");
   int rounds = 15;
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

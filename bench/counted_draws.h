@@ -1,5 +1,5 @@
 // The shaders of tiny draws, counting their invocations by hand, with as few instructions as exact
-// counts need. What they cost no layer can avoid.
+// counts need. No layer can avoid their cost.
 #pragma once
 
 #include "harness/gpu.h"
@@ -11,7 +11,7 @@ namespace tally::bench {
 struct CountedDrawsInfo {
   uint32_t records = TinyDraws::kMaxDraws;  // one for each draw, or a power of two for all
   bool vertices = true;                     // whether the vertex shader counts too
-  // Whether the first instance is the draw's number. Otherwise the vertices tell it, which no layer
+  // True if the first instance is the draw's number. Otherwise the vertices tell it, which no layer
   // can rely on.
   bool by_instance = false;
 };

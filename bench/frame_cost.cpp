@@ -111,7 +111,7 @@ void require_counts(const Use& use, const Options& options) {
   if (!counts) throw std::runtime_error(use.name + ": nothing is counted by hand");
 }
 
-// In nanoseconds: by the clock, and of the processors. Then context switches and page faults.
+// In nanoseconds: wall clock, and processor time. Then context switches and page faults.
 Sample run_costs(const Use& use, const Options& options, uint32_t frames) {
   const std::vector<std::string> words = command_line(use, options, frames);
   const Usage before = usage_of_children();
@@ -161,7 +161,7 @@ int main(int argc, char** argv) try {
     words.push_back(nullptr);
     ::execvp(words[0], const_cast<char**>(words.data()));
   }
-  CLI::App app("What a frame of a program costs under Tally and under validation");
+  CLI::App app("The cost of a program's frame under Tally and under validation");
   tally::bench::Options options;
   app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);

@@ -26,7 +26,7 @@ class KernelRun {
   uint32_t units_for(double target);
   // Executions of each block in one unit.
   std::vector<uint64_t> executions();
-  // Of a run that counts manually: throws unless one unit counts what `executions` says.
+  // Checks a run that counts manually: throws unless one unit counts what `executions` says.
   void require_counts(const std::vector<uint64_t>& executions);
 
   VkPipeline pipeline() const { return pipeline_; }

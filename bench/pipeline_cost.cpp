@@ -1,6 +1,6 @@
-// What making pipelines costs: many programs that differ in one constant, made without a cache, for
-// a cache and from it; their first use and a later one; memory and the whole run. Bare, with the
-// features of the counters layer enabled but unused, with pipelines that have the flag of
+// The cost of making pipelines: many programs that differ in one constant, made without a cache,
+// for a cache and from it; their first use and a later one; memory and the whole run. Bare, with
+// the features of the counters layer enabled but unused, with pipelines that have the flag of
 // VK_ARM_shader_instrumentation, under `tally run`, and with shaders that count by hand: with
 // knowledge that no layer has, and with only what a layer knows.
 //
@@ -61,7 +61,7 @@ struct Options {
   bool counts() const { return by_hand || as_layer; }
 };
 
-// What one process measures. Times are in nanoseconds and of all pipelines together.
+// The measurements of one process. Times are in nanoseconds and of all pipelines together.
 struct Costs {
   double create = 0, processor = 0, miss = 0, hit = 0, first_use = 0, second_use = 0, bytes = 0,
          start = 0, start_processor = 0;
@@ -71,7 +71,7 @@ struct Costs {
   }
 };
 
-// Of this process, in nanoseconds.
+// Processor time of this process, in nanoseconds.
 double processor_time() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -115,7 +115,7 @@ test::ContextOptions context_options(const Options& options) {
   return context;
 }
 
-// Of the shaders that count by hand.
+// For the shaders that count by hand.
 struct Record {
   uint64_t vertices, fragments, iterations, breaks, low;
   bool operator==(const Record&) const = default;
@@ -192,7 +192,7 @@ class Programs {
                       {stages[0], VK_SHADER_STAGE_FRAGMENT_BIT, flags}, {stages[1], 0, flags}}));
   }
 
-  // Of the vertex and the fragment stage.
+  // Code of the vertex and the fragment stage.
   std::pair<Code, Code> shaders() const {
     if (options_.as_layer) return {tiny_draws_as_layer_vert, program_as_layer_frag};
     if (options_.by_hand) return {tiny_draws_by_hand_vert, program_by_hand_frag};
@@ -268,7 +268,7 @@ class Runs {
   explicit Runs(const Options& options) : options_(options) {
     folder_ = std::filesystem::temp_directory_path() / "pipeline_cost.XXXXXX";
     if (!::mkdtemp(folder_.data())) throw std::runtime_error("no temporary folder");
-    // What an earlier process compiled is not measured.
+    // Programs that an earlier process compiled are not measured.
     for (const char* name : {"MESA_SHADER_CACHE_DISABLE", "MESA_GLSL_CACHE_DISABLE"}) {
       setenv(name, "true", 1);
     }
@@ -356,7 +356,7 @@ void measure(const Options& options) {
 }  // namespace tally::bench
 
 int main(int argc, char** argv) try {
-  CLI::App app("What making pipelines costs");
+  CLI::App app("The cost of making pipelines");
   tally::bench::Options options;
   app.add_option("--pipelines", options.pipelines)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);

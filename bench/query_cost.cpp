@@ -28,7 +28,7 @@ constexpr VkQueryPipelineStatisticFlags kFiveStatistics =
     VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_PRIMITIVES_BIT |
     VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT;
 
-// Of the record that all draws of a query share.
+// Size of the record that all draws of a query share.
 constexpr uint32_t kRecords = 8;
 
 enum class Use { None, Native, ByHand, Emulated };
@@ -191,7 +191,7 @@ void print_results(int rounds) {
 
 int main(int argc, char** argv) try {
   using namespace tally::bench;
-  CLI::App app("What emulated queries cost");
+  CLI::App app("The cost of emulated queries");
   int rounds = 9;
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

@@ -1,4 +1,4 @@
-// What the shaders of the real set read and write: one descriptor set for all of them.
+// The inputs and outputs of the shaders of the real set: one descriptor set for all of them.
 #pragma once
 
 #include <vector>

@@ -124,7 +124,7 @@ class RealSet {
     }
   }
 
-  // The largest difference of a block's count from that of counting every block by lane, in
+  // The largest difference of a block's count from the count by lane, in
   // percent. Compilers may round differently where code differs, and a branch then goes elsewhere.
   std::string difference(const Kernel& kernel, KernelRun& counted) {
     KernelRun every(context_, capabilities_, kernel, &techniques().front(), 0);

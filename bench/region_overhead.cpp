@@ -68,7 +68,7 @@ std::string_view id_of(uint32_t number) {
 struct Push {
   float time;
   uint32_t octaves, lights;
-  // By hand only.
+  // Only for shaders that count by hand.
   uint32_t columns;
   VkDeviceAddress counts;
   uint32_t width_log2, height_log2;
@@ -255,7 +255,7 @@ void run(const Options& options) {
   }
   const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
   Table table({fmt::format("{}x{}, overdraw {}", options.width, options.height, options.overdraw),
-               "device time", "of plain", "by the clock"});
+               "device time", "of plain", "wall clock"});
   for (const Measured& row : measured) {
     table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
                number(row.ratios[1].median)});
@@ -268,7 +268,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) try {
   tally::bench::Options options;
-  CLI::App app("What counters by region cost through the layer");
+  CLI::App app("The cost of counters by region through the layer");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--width", options.width)->check(CLI::PositiveNumber);
   app.add_option("--height", options.height)->check(CLI::PositiveNumber);

@@ -75,7 +75,7 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
   const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
 
   Table table(
-      {kernel.name(), "counters", "device time", "of plain", "by the clock", "processor time"});
+      {kernel.name(), "counters", "device time", "of plain", "wall clock", "processor time"});
   for (size_t i = 0; i < measured.size(); ++i) {
     const InstrumentedShaders* shaders = variants[i]->shaders();
     table.add({measured[i].name, shaders ? fmt::format("{}", shaders->counters()) : "-",
@@ -104,7 +104,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) try {
   tally::bench::Options options;
-  CLI::App app("What counting blocks costs on the device, for each technique");
+  CLI::App app("The cost of counting blocks on the device, for each technique");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--target-ms", options.target_ms, "device time of one plain measurement");
   app.add_option("--kernel", options.only, "only kernels whose name contains this");

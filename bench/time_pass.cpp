@@ -170,7 +170,7 @@ void print_kernel(Profiled& device, const Kernel& kernel, uint32_t units, int ro
 
 int main(int argc, char** argv) try {
   using namespace tally::bench;
-  CLI::App app("What runs in the time pass of a performance query");
+  CLI::App app("The time pass of a performance query");
   int rounds = 9;
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

@@ -98,7 +98,7 @@ class Scene {
     return {image_.as<uint32_t>().begin(), image_.as<uint32_t>().end()};
   }
 
-  // Of the only trace that was counted.
+  // The counts of the only trace that was counted.
   uint64_t invocations() const {
     return test::Counts(*instrumentation_, VK_SHADER_STAGE_RAYGEN_BIT_KHR, field_rgen, 0)
         .invocations();

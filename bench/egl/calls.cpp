@@ -1,6 +1,6 @@
 // The cost of a GL call with Tally between libEGL and the driver: counters not acquired, and
-// counting. Tally and the bare driver are two vendors of libEGL in one process and are measured in
-// turn.
+// counting. Tally and the bare driver are two vendors of libEGL in one process; measurements
+// alternate between them.
 //
 // Runs on a driver that does nothing (tests/egl/fake), which shows the overhead in nanoseconds, and
 // on Mesa's software driver.

@@ -61,7 +61,7 @@ vk::NextInstance g_next_instance;
 vk::NextDevice g_next_device;
 VkInstance g_instance;
 
-// Of the device.
+// State of the device.
 struct State {
   Functions next;
   VkDevice device = VK_NULL_HANDLE;
@@ -214,7 +214,7 @@ VKAPI_ATTR void VKAPI_CALL end_rendering(VkCommandBuffer commands) {
   end_time(commands);
 }
 
-// Of the frames that are complete by now.
+// The counts of the frames that are complete by now.
 void write_values() {
   std::array<uint64_t, kCounters> values;
   for (uint32_t i = 0; i < g_state.modules; ++i) {
@@ -225,7 +225,8 @@ void write_values() {
   if (::write(g_state.file, values.data(), g_state.modules * sizeof(uint64_t)) < 0) std::abort();
   if (g_state.times == VK_NULL_HANDLE || g_state.passes == 0) return;
   std::array<uint64_t, 2> times{};
-  // Of a pass some frames ago, or of the first one of a program that records its commands once.
+  // The time of a pass some frames ago, or of the first one of a program that records its commands
+  // once.
   const uint32_t pass = g_state.passes > 3 ? g_state.passes - 4 : 0;
   const uint32_t first = pass % kPasses * 2;
   g_state.next.GetQueryPoolResults(g_state.device, g_state.times, first, 2, sizeof times,

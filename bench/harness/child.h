@@ -13,7 +13,7 @@ uint64_t run_quietly(const std::vector<std::string>& words);
 // The same; returns what the program writes to stderr.
 std::string errors_of(const std::vector<std::string>& words);
 
-// What all child processes so far used, with their own children.
+// The resources that all child processes so far used, with their own children.
 struct Usage {
   double processor = 0;         // seconds
   double context_switches = 0;  // voluntary

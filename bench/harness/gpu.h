@@ -10,7 +10,7 @@ namespace tally::bench {
 struct Capabilities {
   explicit Capabilities(VkPhysicalDevice gpu);
 
-  // Whether a stage supports basic, vote, ballot and arithmetic subgroup operations.
+  // True if a stage supports basic, vote, ballot and arithmetic subgroup operations.
   bool subgroups_in(VkShaderStageFlagBits stage) const { return subgroup_stages & stage; }
 
   bool int64 = false;

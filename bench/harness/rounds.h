@@ -1,6 +1,6 @@
 // Measurements that stay valid on a machine with other load. Each round measures every candidate
-// once, in turn. The result is the median over the rounds of the ratio to the first candidate of
-// the same round. Times of different runs are never compared.
+// once, one after another. The result is the median over the rounds of the ratio to the first
+// candidate of the same round. Times of different runs are never compared.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 // COUNT_BY_HAND=1: the shaders count their blocks exactly with atomic operations, except the vertex shader, which WebGPU
 // allows none. The program checks the counts of the compute shader. COUNT_BY_HAND=layer: the same with only what a layer
 // knows: whether a command counts is in memory.
-// It has to lie beside the npm package `webgpu`:
+// It has to be in the same folder as the npm package `webgpu`:
 //   scripts/fetch-npm-programs && cp bench/programs/dawn_frames.mjs .deps/webgpu && node .deps/webgpu/dawn_frames.mjs 100
 import {create, globals} from "webgpu";
 

@@ -83,7 +83,7 @@ class Classification:
 
 
 def check_hidden(registry, commands, hooks, newest):
-    """What is wrong with the hidden commands: they must be those of hidden extensions, and of no others."""
+    """Errors of the hidden commands: they must be those of hidden extensions, and of no others."""
     owners, hidden = extensions_of(registry), hooks.get("hidden_extension", set())
     wrong = []
     for name in sorted(hooks.get("hidden", ())):
@@ -98,7 +98,7 @@ def check_hidden(registry, commands, hooks, newest):
 
 
 def check(registry, hooks, text, newest=False):
-    """What is wrong, as a list of sentences. `hooks` are the names of each layer, and of what is hidden."""
+    """All errors, as a list of sentences. `hooks` are the names of each layer, and the hidden ones."""
     commands, known = commands_of(registry), Classification(text)
     hidden = hooks.get("hidden", set())
     wrong = known.errors + check_hidden(registry, commands, hooks, newest)

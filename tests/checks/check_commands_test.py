@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What check_commands.py must notice, on a small registry."""
+"""Errors that check_commands.py must notice, on a small registry."""
 import unittest
 from xml.etree import ElementTree
 

@@ -344,7 +344,7 @@ TEST_F(Capture, layers_of_the_user_are_nearer_to_the_application) {
       << result.standard_error;
 }
 
-// Of a folder a loader may read the manifests in any order.
+// A loader may read the manifests of a folder in any order.
 TEST_F(Capture, capture_is_above_counters_in_whatever_order_their_manifests_are_read) {
   const auto result = run_script(folder_.path(), R"(
     set -e

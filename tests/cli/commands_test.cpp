@@ -1,4 +1,4 @@
-// What report, list and doctor say, and how they end, for all kinds of wrong input.
+// The messages and exit statuses of report, list and doctor, for all kinds of wrong input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 
 class CoverageCommand : public testing::Test {
  protected:
-  // Of the branching shader; its file is named `source` instead of shaders/branch.comp. The name
-  // must be as long.
+  // A capture of the branching shader; its file is named `source` instead of shaders/branch.comp.
+  // The name must be as long.
   void capture(const std::string& name, const std::vector<uint64_t>& executions,
                const std::string& source = {}, bool with_text = true) {
     analysis::TestScene scene(folder_.file(name));

@@ -151,7 +151,7 @@ TEST_F(EglRun, a_program_that_acquires_the_counters_has_them_and_the_capture_say
 }
 
 TEST_F(EglRun, where_gl_runs_on_vulkan_the_capture_has_both) {
-  // Of what zink leaks a leak checker sees no owner: it is unloaded by then.
+  // A leak checker sees no owner of zink's leaks: it is unloaded by then.
   const auto done =
       run("", "es 3",
           {"LIBGL_ALWAYS_SOFTWARE=1", "GALLIUM_DRIVER=zink", "LSAN_OPTIONS=detect_leaks=0"});

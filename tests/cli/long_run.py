@@ -137,7 +137,7 @@ def ends_at_its_size(folder):
 
 
 def keeps_its_memory(folder):
-    """What a quarter of the frames took is what all of them take."""
+    """All frames take as much memory as a quarter of them."""
     file = f"{folder}/long.tally"
     run = Run(file, "--every", "10", "--max-size", "64M")
     wait_until(lambda: last_frame(file) >= FRAMES // 4, "a quarter of the frames")

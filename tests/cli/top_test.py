@@ -172,7 +172,7 @@ def shows_a_finished_capture(file):
 
 
 def shows_no_escape_sequence_of_a_name(folder):
-    """Names of a capture are replaced by hostile ones. What reaches the terminal is what curses writes."""
+    """Names of a capture are replaced by hostile ones. Only curses writes to the terminal."""
     file = f"{folder}/hostile.tally"
     run = subprocess.Popen([TALLY, "run", "-q", "--frames", "0-3", "-o", file, "--", APP, "endless"])
     application = wait_until(lambda: children(run.pid), "the application")[0]

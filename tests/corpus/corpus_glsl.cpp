@@ -30,7 +30,7 @@ bool is_loop(const std::string& line) {
          text.starts_with("} while (");
 }
 
-// Whether a line has the instructions of more than one block although it is no loop's.
+// True if a line has the instructions of more than one block although it is no loop's.
 bool mixes_blocks(const tally::analysis::Reconstruction& made) {
   std::map<uint32_t, const tally::spirv::Block*> block_of;
   for (const tally::spirv::Block& block : made.map.blocks()) {
@@ -60,8 +60,8 @@ uint32_t line_of(const tally::spirv::BlockMap& map, uint32_t label) {
   return 0;
 }
 
-// Whether a loop's line is another loop's: what the condition leads to must stand between the
-// braces of the loop, and what the loop leads to behind them.
+// True if a loop's line is another loop's: the code after a true condition must stand between the
+// braces of the loop, and the code after the loop behind them.
 bool mistakes_loops(const tally::spirv::Module& module, const tally::analysis::Reconstruction& made,
                     size_t& loops) {
   namespace analysis = tally::analysis;

@@ -1,9 +1,9 @@
 // Hashes of what the pass makes of SPIR-V files and of random programs: corpus_hashes [--random N]
 // FOLDER...
 //
-// One line for each module, entry point and options: the hash of the words and that of the plan, or
-// "refused". A change that must not change the code that the pass writes is proven by equal output
-// before and after it.
+// One line for each module, entry point and options: the hash of the words and the hash of the
+// plan, or "refused". A change that must not change the code that the pass writes is proven by
+// equal output before and after it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -17,7 +17,7 @@ bool is_header(std::span<const uint32_t> words) {
          words[1] <= 0x00010600 && words[3] > 0 && words[3] < 1u << 22 && words[4] == 0;
 }
 
-// Whether a module may continue with this opcode after a function.
+// True if a module may continue with this opcode after a function.
 bool may_follow_function(spv::Op opcode) {
   return opcode == spv::Op::OpFunction || spirv::is_line(opcode) || opcode == spv::Op::OpExtInst;
 }

@@ -96,7 +96,7 @@ void add_descriptor(const Module& module, Variable variable, ShaderInterface& in
       *binding, VkDescriptorSetLayoutBinding{*binding, *type, count, VK_SHADER_STAGE_ALL, nullptr});
 }
 
-// Whether the variable is an array with one element per vertex of a primitive.
+// True if the variable is an array with one element per vertex of a primitive.
 bool is_per_vertex_input(const Variable& variable, spv::ExecutionModel model) {
   return variable.storage == spv::StorageClass::Input && is_array(variable.type) &&
          (model == spv::ExecutionModel::Geometry ||

@@ -1,4 +1,5 @@
-// What a pipeline must provide for an entry point of any module, derived from its declarations.
+// The parts that a pipeline must provide for an entry point of any module, derived from its
+// declarations.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -21,7 +22,7 @@ struct Varying {
 };
 
 struct ShaderInterface {
-  // By set and binding: all of the module's, whether or not the entry point uses them.
+  // Keyed by set and binding: all of the module's, whether or not the entry point uses them.
   std::map<uint32_t, std::map<uint32_t, VkDescriptorSetLayoutBinding>> sets;
   std::vector<Varying> inputs, outputs;
   bool needs_render_pass = false;  // the shader reads input attachments

@@ -43,7 +43,7 @@ class Gbm {
     return call<void*(void*, uint32_t, uint32_t, uint32_t, uint32_t)>("gbm_surface_create")(
         device_, kSize, kSize, kXrgb, kRendering);
   }
-  // What a program does after a swap to display the image.
+  // Displays the image, as a program does after a swap.
   static bool take_picture(void* surface) {
     void* const buffer = call<void*(void*)>("gbm_surface_lock_front_buffer")(surface);
     if (buffer == nullptr) return false;

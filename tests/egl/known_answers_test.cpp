@@ -26,7 +26,7 @@ class Counted {
   Context& context() { return context_; }
   Client& client() { return client_; }
 
-  // What `draw` adds to the counters of a group.
+  // The amounts that `draw` adds to the counters of a group.
   template <typename Action>
   Values count(std::string_view group, Action draw) {
     client_.choose_all(group);

@@ -134,7 +134,7 @@ class Callgrind(ExportTest):
         return done.stdout.decode()
 
     def costs(self, text):
-        """By name: the costs of the first event."""
+        """The costs of the first event, by name."""
         found = {}
         for line in text.splitlines():
             if match := re.match(r" *([\d,]+) \( ?[\d.]+%\)(?: +[\d,]+ \( ?[\d.]+%\)| +0(?= )| +\.)* +(.*)$", line):
@@ -207,7 +207,7 @@ class Callgrind(ExportTest):
 
 class Stacks(ExportTest):
     def collapsed(self, capture, metric):
-        """By stack: the value. As flame graph tools read a line."""
+        """The value of each stack, as flame graph tools read a line."""
         stacks = {}
         for line in self.export(capture, "collapsed", "--metric", metric).decode().splitlines():
             stack, value = re.fullmatch(r"(.+) (\d+)", line).groups()

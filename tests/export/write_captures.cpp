@@ -1,9 +1,9 @@
 // Writes the captures that export_test.py exports: write_captures FOLDER [DRAWS].
 //
 // With DRAWS, only draws.tally: so many draws, which all differ. Otherwise:
-// sample.tally: that of the golden reports. calls.tally: one dispatch of a shader whose functions
-// call each other, with hostile names. inlined.tally: two dispatches of functions that were inlined
-// for several calls, with branches. gl.tally: two frames of GL.
+// sample.tally: the capture of the golden reports. calls.tally: one dispatch of a shader whose
+// functions call each other, with hostile names. inlined.tally: two dispatches of functions that
+// were inlined for several calls, with branches. gl.tally: two frames of GL.
 #include <string>
 
 #include "../golden/sample_capture.h"

@@ -34,7 +34,7 @@ Faults& faults() {
   return all;
 }
 
-// What the program saw of one run.
+// The program's view of one run.
 struct Seen {
   bool failed = false;             // a call of the program returned an error
   std::vector<std::string> wrong;  // results

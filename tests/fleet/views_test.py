@@ -45,7 +45,7 @@ def texts(rows):
 
 
 class Views:
-    """What both engines must answer."""
+    """The answers that both engines must give."""
 
     def ask(self, sql):
         return sorted(self.engine.query(sql))
@@ -155,7 +155,7 @@ class OnClickHouse(Views, unittest.TestCase):
 
 
 def write(folder):
-    """By two processes at once, as CI does."""
+    """Two processes add at once, as CI does."""
     environment = dict(os.environ, LD_LIBRARY_PATH=str(engines.LIBRARY.parent))
     half = COMMITS // 2
     processes = [subprocess.Popen([WRITE_FLEET, str(folder), str(COMMITS), str(first), str(end)], env=environment,

@@ -1,5 +1,5 @@
 // Writes captures of a made-up renderer and adds them to a data set, as `tally run` and `tally
-// export --to` would: write_fleet DATA_SET COMMITS FIRST END. Of all COMMITS it adds those from
+// export --to` would: write_fleet DATA_SET COMMITS FIRST END. Among all COMMITS it adds those from
 // FIRST to before END, each on 2 devices and in 10 scenes. A line of shader s in scene c on device
 // d runs
 //

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden, testing::ValuesIn(kCases), [](const au
   return replaced(replaced(tested.param.name, "-", "_"), ".", "_");
 });
 
-// Writes the sample's coverage beside it, and compares what was printed or written.
+// Writes the sample's coverage next to it, and compares what was printed or written.
 void expect_coverage(const std::vector<std::string>& options, const std::string& name) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally"), written = directory.file("out");

@@ -1,4 +1,4 @@
-// A capture like that of two frames of a small renderer, with shaders with and without source
+// A capture as if of two frames of a small renderer, with shaders with and without source
 // lines. All its numbers are chosen by hand, so that tables made from it can be checked by hand.
 #pragma once
 

@@ -31,7 +31,7 @@ export class Report {
       if (!url.startsWith(address) && !url.startsWith('blob:') && !url.startsWith('data:')) problems.push(`request: ${url}`);
     });
     page.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
-    // What the page copies lands here.
+    // The texts that the page copies land here.
     await page.addInitScript(() => {
       Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } });
     });
@@ -62,7 +62,7 @@ export class Report {
     return lines.slice(1).map((line) => Object.fromEntries(line.split('\t').map((text, i) => [ids[i], text])));
   }
 
-  // What axe-core finds serious or critical.
+  // Problems that axe-core finds serious or critical.
   async accessibility() {
     await this.page.evaluate(axeSource);
     const { violations } = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));

@@ -1,4 +1,4 @@
-// Compares a table of the page with that of `tally report --format json`.
+// Compares a table of the page with the one of `tally report --format json`.
 import assert from 'node:assert/strict';
 
 // Columns that only one of them has.

@@ -45,7 +45,7 @@ export async function compareAll(browser, tally, capture, file, frame, without =
 }
 
 function how(by, without) {
-  // Of shaders without source the report shows the instructions that cost something.
+  // For shaders without source the report shows the instructions that cost something.
   if (by === 'line') return { wanted: (row) => !/:asm:\d+$/.test(row.location) || Number(row.instructions ?? row.executions) > 0, skip: ['text', ...without] };
   // The stage that this capture does not name has executions, and where these are no metric the report leaves it out.
   if (by === 'shader' && without.includes('executions')) return { wanted: (row) => row.shader !== '(unknown)' || Number(row.cycles) > 0, skip: without };

@@ -32,7 +32,7 @@ test('the tables of one frame equal the JSON report of that frame', async () => 
 });
 
 test('the tables of a capture with hostile names equal the JSON report', async () => {
-  // Its metric is a driver's "cycles"; the counts of blocks are beside it, and no metric of the report.
+  // Its metric is a driver's "cycles"; the counts of blocks come in addition, and are no metric of the report.
   await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
 });
 

@@ -64,7 +64,7 @@ TEST_F(ComputeAnswers, a_specialization_constant_changes_the_trips) {
   EXPECT_EQ(counts_of(control_flow_comp).at("break"), 0u);
 }
 
-// What follows from the constants of specialized.comp in a dispatch of 3 workgroups.
+// Counts that follow from the constants of specialized.comp in a dispatch of 3 workgroups.
 struct Specialized {
   uint32_t workgroup = 1, length = 1, trips = 3, selector = 0, step = 1;  // the defaults
 

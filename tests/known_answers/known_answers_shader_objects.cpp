@@ -1,5 +1,5 @@
 // Compares counts of shader objects with those of pipelines of the same shaders, and the image with
-// that of a device without the layer.
+// the image of a device without the layer.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -175,7 +175,7 @@ TEST_F(ShaderObjectAnswers, shaders_without_the_flag_are_not_reported) {
   EXPECT_EQ(drawn.image, draw_bare({{kRectangle, kBranchy}}, Linking::Separate));
 }
 
-// Of linked shaders the unflagged ones stay uncounted, and the others count.
+// Among linked shaders the unflagged ones stay uncounted, and the others count.
 TEST_F(ShaderObjectAnswers, one_linked_stage_may_count_alone) {
   std::vector<ShaderObjectInfo> created =
       infos({kRectangle, kBranchy}, Linking::Linked, VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM);

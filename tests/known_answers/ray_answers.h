@@ -132,7 +132,7 @@ class RayAnswers : public testing::Test {
   std::optional<RaySet> set_;
   PipelineLayout layout_;
   std::optional<Instrumentation> instrumentation_;
-  // By stage of kAllStages: the resultSubIndex.
+  // Indexed by stage of kAllStages: the resultSubIndex.
   std::array<uint32_t, kStages> sub_indices_ = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 };
 

@@ -219,8 +219,8 @@ TEST_F(RayAnswers, pipelines_whose_binaries_are_captured_run_uncounted) {
   }));
 }
 
-// On the layer that stands for a driver where the driver cannot replay them. What is captured
-// depends on the shaders, as it may on a driver.
+// On the layer that stands for a driver where the driver cannot replay them. The captured handles
+// depend on the shaders, as it may on a driver.
 class RayReplay : public RayAnswers {
  protected:
   void start_replay() {
@@ -228,7 +228,7 @@ class RayReplay : public RayAnswers {
     start([](RayTracingDevice& rays) { rays.enable_handle_replay(); },
           native ? std::vector<const char*>() : std::vector{"VK_LAYER_TALLY_test_driver"});
   }
-  // Of a pipeline that does not outlive this.
+  // The create info of a pipeline that does not outlive this.
   std::vector<std::byte> capture(bool instrumented) {
     RayPipelineInfo info = whole_pipeline(instrumented);
     info.flags = kFlag;

@@ -30,7 +30,7 @@ inline constexpr Stage kBranchy = {kFragment, branchy_frag};
 
 enum class Linking { Separate, Linked };
 
-// What all commands counted: every header with every metric but those of subgroups, into which
+// The counts of all commands: every header with every metric but those of subgroups, into which
 // drivers pack the invocations of two pipelines differently.
 using Values = std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint64_t>>>;
 

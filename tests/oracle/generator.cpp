@@ -34,7 +34,7 @@ class Generator : private ProgramText {
   }
 
  private:
-  // What a statement may do at its position.
+  // The statements that are allowed at a position.
   struct Place {
     int depth = 0;
     uint32_t function = 0;

@@ -135,7 +135,7 @@ class Finder {
     }
   }
 
-  // Loops of which the pass is told how often they ran.
+  // Loops with a given number of iterations.
   void find_trips() {
     const spirv::AnalyzedModule analyzed(code_.module);
     const auto graph = spirv::SegmentGraph::build(analyzed, analyzed.module().entry_points()[0]);
@@ -205,7 +205,7 @@ class Finder {
   std::map<std::string, bool> found_;
 };
 
-// Whether invocations go different ways: a block that some execute and others do not.
+// True if invocations go different ways: a block that some execute and others do not.
 bool diverges(const Code& code, const RandomProgram& random, ProgramKind kind) {
   constexpr uint32_t kInvocations = 8;  // a subgroup of lavapipe
   constexpr spv::ExecutionModel kModels[] = {

@@ -2,8 +2,9 @@
 //
 //   oracle_test [--seed N] [--count N] [--ways N] [--keep FOLDER]
 //
-// Each program runs plain and in some of the ways, in turn (--ways: in how many, all by default);
-// programs are compute, fragment and vertex shaders in turn. What fails is printed with its seed;
+// Each program runs plain and in some of the ways, which rotate (--ways: in how many, all by
+// default); programs alternate between compute, fragment and vertex shaders. Failures are printed
+// with the seed;
 // --keep writes its text. A driver that crashes or hangs at a program costs that program alone.
 // A program that a driver runs wrongly as it is, or with flags of its own (with_flags.h), says
 // nothing of our counts: it is printed and left out, and too many of them are a failure.
@@ -35,7 +36,7 @@ namespace tally::test {
 namespace {
 
 constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch, or points of a draw
-constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers beside the last column and row
+constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers next to the last column and row
 constexpr double kMaxLeftOut = 0.01;       // of the programs,
 constexpr double kFewLeftOut = 4;  // but so many of a few: lavapipe 22.3 runs 5 of 750 wrongly
 
@@ -54,7 +55,7 @@ VkShaderStageFlagBits stage_of(ProgramKind kind) {
   return kStages[static_cast<size_t>(kind)];
 }
 
-// What a child says of a program.
+// The report of a child on one program.
 constexpr std::string_view kDoing = "doing ";
 constexpr std::string_view kFailed = "failed ";
 constexpr std::string_view kLeftOut = "left out";
@@ -194,7 +195,7 @@ class ProgramTest {
     send_line(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
   }
 
-  // Whether the program, if it is one that some driver runs wrongly with a few flags of its own,
+  // True if the program, if it is one that some driver runs wrongly with a few flags of its own,
   // runs rightly with them here.
   bool runs_with_flags(uint64_t seed, RandomProgram random, const Expected& expected) {
     const auto labels = labels_to_flag(seed);
@@ -209,7 +210,7 @@ class ProgramTest {
     return is_right(kind, with_flags, run_program(context_, program_of(code, random, kind)));
   }
 
-  // Whether it computes what it should.
+  // True if it computes what it should.
   static bool is_right(ProgramKind kind, const Expected& expected, const Outcome& outcome) {
     return kind == ProgramKind::Fragment ? outcome.picture == expected.picture
                                          : outcome.values == expected.values;
@@ -233,7 +234,7 @@ class ProgramTest {
     return {};
   }
 
-  // What is wrong, or nothing.
+  // A description of the error, or nothing.
   static std::string compare(ProgramKind kind, const Expected& expected, const Outcome& outcome) {
     if (!is_right(kind, expected, outcome)) return "it computes something else";
     const StageCounts& counts = outcome.counts.back();
@@ -251,7 +252,7 @@ class ProgramTest {
   Context context_{{.sm_builtins = true}};
 };
 
-// What came of all programs.
+// The results of all programs.
 class Totals {
  public:
   explicit Totals(const Options& options) : options_(options) {}

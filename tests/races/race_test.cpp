@@ -224,7 +224,7 @@ TEST_F(Races, a_second_thread_exits_during_a_submission) {
 
 // --- pipeline libraries
 
-// What the threads share: a device with pipeline libraries, and its queue.
+// Shared by the threads: a device with pipeline libraries, and its queue.
 struct LibraryDevice {
   LibraryDevice()
       : context({.layers = both_layers().layers,

@@ -69,7 +69,7 @@ class Context {
   uint32_t subgroup_size() const { return subgroup_size_; }
   // Whether ContextOptions::sm_builtins took effect.
   bool has_sm_builtins() const { return has_sm_builtins_; }
-  // Whether the device offers the extension, as seen through the layers.
+  // True if the device offers the extension, as seen through the layers.
   bool has_extension(const char* name) const;
 
   // A device function by name, e.g. "vkCmdDraw" as PFN_vkCmdDraw. Throws if there is none.

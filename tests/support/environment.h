@@ -18,7 +18,7 @@ std::string driver_name();
 // library only while it is loaded, and a process can load NVIDIA's driver only about 27 times.
 void keep_libraries_loaded();
 
-// Whether to load VK_LAYER_KHRONOS_validation below the layers (TALLY_TEST_VALIDATION=1).
+// True if to load VK_LAYER_KHRONOS_validation below the layers (TALLY_TEST_VALIDATION=1).
 bool validation_wanted();
 
 }  // namespace tally::test

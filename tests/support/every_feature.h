@@ -1,4 +1,4 @@
-// What a program enables that enables all that it finds: each extension that a device lists, with
+// A program that enables all that it finds: each extension that a device lists, with
 // each of its features.
 #pragma once
 

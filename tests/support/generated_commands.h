@@ -27,7 +27,7 @@ class GeneratedCommands {
     bool shader_objects = false;
     // The sequences are preprocessed by preprocess(), which must be called before execute().
     bool preprocessed = false;
-    // Of all sequences.
+    // Size of all sequences.
     std::vector<uint32_t> words;
     uint32_t sequences = 1;
   };
@@ -92,7 +92,7 @@ class GeneratedDevice {
   GeneratedDevice(const GeneratedDevice&) = delete;
   GeneratedDevice& operator=(const GeneratedDevice&) = delete;
 
-  // Whether the driver has both.
+  // True if the driver has both.
   static bool supported();
   // Adds the extensions and the features.
   ContextOptions options(ContextOptions options = {});

@@ -85,7 +85,7 @@ struct Outcome {
   std::vector<uint32_t> picture;
   std::vector<StageCounts> counts;                       // of all draws; empty if not instrumented
   std::vector<std::vector<StageCounts>> counts_by_draw;  // with Numbers::Used
-  // Of all draws, if the driver supports the statistics.
+  // Statistics of all draws, if the driver supports them.
   std::optional<PipelineStatistics> statistics;
   uint64_t samples_passed = 0;  // of all draws, from a precise occlusion query
 };

@@ -37,7 +37,7 @@ class Buffer {
   void* data_ = nullptr;
 };
 
-// Whether images of the format have depth and stencil.
+// True if images of the format have depth and stencil.
 inline bool has_stencil(VkFormat format) { return format == VK_FORMAT_D32_SFLOAT_S8_UINT; }
 
 struct ImageInfo {

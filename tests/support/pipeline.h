@@ -51,9 +51,9 @@ struct ComputePipelineInfo {
 };
 Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info);
 
-// Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them). By default
-// there is no vertex input and no culling. Without a render pass, the pipeline is for dynamic
-// rendering.
+// Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them). Unless
+// changed, there is no vertex input and no culling. Without a render pass, the pipeline is for
+// dynamic rendering.
 struct GraphicsPipelineInfo {
   std::vector<Stage> stages;
   VkPipelineLayout layout = VK_NULL_HANDLE;

@@ -20,7 +20,7 @@ class RayTracingDevice {
   RayTracingDevice(const RayTracingDevice&) = delete;
   RayTracingDevice& operator=(const RayTracingDevice&) = delete;
 
-  // Whether the device has them all.
+  // True if the device has them all.
   static bool supported(const Context& context);
   static bool supports_indirect2(const Context& context);
   static bool supports_handle_replay(const Context& context);
@@ -129,8 +129,8 @@ class BindingTable {
   struct Parts {
     uint32_t ray_generation = 0;
     std::vector<uint32_t> miss, hit, callable;
-    // What follows each handle in the table, as large for every record: that of ray generation,
-    // then those of the others in the order above.
+    // The data after each handle in the table, as large for every record: first for ray generation,
+    // then for the others in the order above.
     size_t record_words = 0;
     std::vector<uint32_t> records = {};
   };

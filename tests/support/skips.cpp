@@ -1,6 +1,7 @@
 // On lavapipe 25.0, which has nearly everything that Tally counts, a test that is skipped fails
 // if the drivers are required (TALLY_REQUIRE_DRIVERS=1): it would hide a feature that the layer
-// has lost. What this driver lacks itself is listed here. Programs link this file to have it.
+// has lost. The table below lists what this driver lacks itself. Programs link this file to have
+// it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 // Parts of the messages of tests that may be skipped there.
 constexpr std::string_view kAllowed[] = {
-    // What this driver lacks or does wrong.
+    // Tests of features that this driver lacks or gets wrong.
     "no descriptor heaps",
     "no fragment shading rate",
     "no inherited queries",

@@ -1,4 +1,4 @@
-// Particles that attractors pull, that bounce off a floor and a sphere, and that are born anew.
+// Particles that attractors pull, that bounce off a floor and a sphere, and that are born again.
 #version 450
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) readonly buffer Seeds { vec4 seeds[]; };

@@ -8,7 +8,7 @@ layout(push_constant) uniform Push { uint count; };
 const uint kItems = 512;
 shared float tree[kItems + kItems / 32];
 
-uint place(uint i) { return i + (i >> 5); }  // no two lanes in one bank
+uint place(uint i) { return i + (i >> 5); }  // each lane in its own bank
 
 float read(uint i) { return i < count ? numbers[i] : 0.0; }
 

@@ -1,4 +1,4 @@
-// tint.frag with manual counting, beside meshlets_as_layer.mesh: the fourth counter of a shard.
+// tint.frag with manual counting, drawn with meshlets_as_layer.mesh: the fourth counter of a shard.
 #version 450
 #extension GL_ARB_gpu_shader_int64 : require
 #extension GL_EXT_buffer_reference : require

@@ -95,7 +95,7 @@ void add_command_hooks(Hooks& hooks);
 void add_pipeline_hooks(Hooks& hooks);
 void add_shader_object_hooks(Hooks& hooks);
 
-// Whether SPIR-V is that of a variant that counts.
+// True if the SPIR-V is a variant that counts.
 bool is_instrumented(const void* code, size_t size);
 
 }  // namespace tally::test::driver

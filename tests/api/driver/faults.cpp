@@ -130,7 +130,7 @@ struct Name {
   char text[kSize];
 };
 
-// What a failed call leaves: null handles where the specification asks for them, otherwise
+// The outputs of a failed call: null handles where the specification asks for them, otherwise
 // anything.
 template <typename... Args>
 void write_outputs(const std::tuple<Args...>& args) {

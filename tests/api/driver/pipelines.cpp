@@ -27,7 +27,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice handle, const VkShaderModu
   return result;
 }
 
-// Whether the environment asks to refuse the pipelines.
+// True if the environment asks to refuse the pipelines.
 template <typename Info>
 bool refuses(Device& device, std::span<const Info> infos) {
   if (std::getenv("TALLY_TEST_REFUSE_INSTRUMENTED") == nullptr) return false;
@@ -67,7 +67,7 @@ ReplayHandle replay_handle(Device& device, const VkRayTracingPipelineCreateInfoK
   return sum;
 }
 
-// Whether the groups are those whose handles the application replays.
+// True if the application replays the handles of these groups.
 bool replays(Device& device, const VkRayTracingPipelineCreateInfoKHR& info) {
   return std::all_of(info.pGroups, info.pGroups + info.groupCount, [&](const auto& group) {
     if (!group.pShaderGroupCaptureReplayHandle) return true;

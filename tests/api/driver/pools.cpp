@@ -31,7 +31,7 @@ VKAPI_ATTR VkResult VKAPI_CALL acquire_lock(VkDevice device,
   }
 }
 
-// The handle is that of a pool of the driver below.
+// The handle of a pool of the driver below.
 VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice handle, const VkQueryPoolCreateInfo* info,
                                            const VkAllocationCallbacks* allocator,
                                            VkQueryPool* pool) {

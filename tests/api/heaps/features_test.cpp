@@ -1,4 +1,4 @@
-// Descriptor heaps beside each feature of the layer. What the layer dispatches itself leaves the
+// Descriptor heaps with each feature of the layer. The layer's own dispatches leave the
 // application's push data, heaps and descriptor sets as they are.
 #include <array>
 #include <cstring>

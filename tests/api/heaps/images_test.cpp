@@ -104,7 +104,7 @@ class HeapImages : public NativeHeapsTest {
       ASSERT_EQ(texels[i], bright ? kOrange : kBlue) << x << ", " << y;
     }
   }
-  // Of the draw in a result of its own.
+  // The value of the draw in its own result.
   static void expect_counts(const Instrumentation& instrumentation, uint64_t bright,
                             std::span<const uint32_t> fragment = stripes_frag) {
     const Counts counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, fragment, 0);

@@ -70,7 +70,7 @@ class HeapsTest : public CountersTest {
 
   // 64 zeroed values in memory that shaders find by its address.
   Buffer make_values();
-  // What a dispatch of add.comp with this summand adds to value i.
+  // The amount that a dispatch of add.comp with this summand adds to value i.
   static uint32_t added(uint32_t i, uint32_t add) { return (i & 1) != 0 ? 3 * add : add; }
   // Dispatches of so many invocations, each with a summand, were all that changed the 64 values.
   static void expect_added(const Buffer& values,
@@ -99,7 +99,7 @@ class HeapsTest : public CountersTest {
   Buffer heap_, sampler_heap_;
 };
 
-// What a shader's bindings of set 0 are mapped to. The chain of its stage, while this exists.
+// The mappings of a shader's bindings of set 0. The chain of its stage, while this exists.
 class Mappings {
  public:
   using Source = VkDescriptorMappingSourceEXT;
@@ -113,7 +113,7 @@ class Mappings {
   Mappings& operator=(const Mappings&) = delete;
 
   Mappings& add(uint32_t binding, Source source, const Data& data);
-  // To a descriptor in the heap of its kind: constantOffset holds that of a sampler as well.
+  // Maps to a descriptor in the heap of its kind: constantOffset holds a sampler's offset as well.
   Mappings& add_resource(uint32_t binding, uint32_t offset);
   // To a sampler that the pipeline or shader object embeds.
   Mappings& add_sampler(uint32_t binding, const VkSamplerCreateInfo& sampler);

@@ -1,4 +1,4 @@
-// What the layer offers, and that it changes nothing if no feature is enabled.
+// The layer's offer, and that it changes nothing if no feature is enabled.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Extensions whose shaders cannot be counted, together with counters: devices are created, what the
-// extensions run is right and uncounted, and what runs beside it is counted.
+// extensions run is right and uncounted, and all other work is counted.
 #include <tally/vulkan_newest.h>
 
 #include <algorithm>

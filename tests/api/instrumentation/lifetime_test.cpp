@@ -1,5 +1,5 @@
-// What may be reset, freed and destroyed while values are kept, and use from several threads and
-// queues.
+// Objects that may be reset, freed and destroyed while values are kept, and use from several
+// threads and queues.
 #include <thread>
 
 #include "api/kit.h"

@@ -32,7 +32,7 @@ class PackedDrawIndices : public CountersTest {
  protected:
   enum class Way { Plain, Numbers, Addresses };
 
-  // What a scene is drawn with, on a device that uses one of the methods.
+  // The inputs of a scene, on a device that uses one of the methods.
   struct Stage {
     Context& context;
     RenderTarget target;
@@ -104,7 +104,7 @@ class PackedDrawIndices : public CountersTest {
     log_ = numbers.log;
     return numbers.results;
   }
-  // What the layer logged while it used packed draw indices.
+  // The layer's log while it used packed draw indices.
   const std::string& log() const { return log_; }
 
   // One pass in a range.

@@ -11,7 +11,8 @@ using Pair = std::pair<uint32_t, uint64_t>;
 
 class Pipelines : public CountersTest {
  protected:
-  // The create info of a pipeline of work.comp. What it points to lives as long as this object.
+  // The create info of a pipeline of work.comp. The structs that it points to live as long as this
+  // object.
   struct WorkInfo {
     WorkInfo(Context& context, VkPipelineLayout layout)
         : module(make_shader_module(context, work_shader())) {

@@ -88,7 +88,7 @@ TEST_F(RecordedPackedDrawIndices, pipelines_and_constants_change_between_draws) 
   }
 }
 
-// What the application writes to the bytes of the address does not affect packed indices.
+// Values that the application writes to the bytes of the address do not affect packed indices.
 TEST_F(RecordedPackedDrawIndices,
        dispatches_and_constants_in_the_bytes_of_the_address_stand_between_draws) {
   const Results results = compare([&](Stage& stage, const Instrumentation& instrumentation) {

@@ -44,7 +44,7 @@ constexpr VkStructureType kHeapFeatures =
 constexpr VkStructureType kHeapProperties =
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT;
 
-// Of structs with one feature each.
+// For structs with one feature each.
 constexpr VkStructureType kOneFeature[] = {
     kAddressFeatures,
     kRestartFeatures,

@@ -4,7 +4,7 @@
 // VK_EXT_shader_64bit_indexing (whose pipelines it counts). It is the lowest of a test's layers.
 //
 // It translates each address into the buffer that it belongs to, and calls the command that takes a
-// buffer. It ignores restart indices: what is drawn is that of the default index, while the layer
+// buffer. It ignores restart indices: it draws with the default index, while the layer
 // above counts indices that it copies.
 //
 // It also has query types that no driver here has. Their queries begin and end without an effect,
@@ -116,7 +116,7 @@ struct Instance {
   InstanceTable next;
 };
 
-// What a command buffer has of each kind of descriptor state.
+// The state of each kind of descriptors in a command buffer.
 struct Descriptors {
   enum class Kind { None, Sets, Heaps };
   Kind kind = Kind::None;

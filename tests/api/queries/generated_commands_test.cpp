@@ -81,7 +81,7 @@ class QueriesOfGenerated : public QueriesTest {
     vkCmdBindPipeline(commands, kGraphics, pipeline);
     vkCmdDraw(commands, vertices, instances, 0, 0);
   }
-  // What the words of a set of two pipelines say: a draw, then three.
+  // The words of a set of two pipelines: a draw, then three.
   Measured expected(VkPipeline first, VkPipeline second) {
     return measure([&](VkCommandBuffer commands) {
       draw(commands, first, 3, 1);
@@ -297,7 +297,7 @@ TEST_F(QueriesOfGeneratedLibraries, count_draws_of_linked_pipelines) {
   EXPECT_EQ(ours, expected(linked.pipelines[0], linked.pipelines[1]));
 }
 
-// What pipelines of a set share is at the first of them.
+// Counts that the pipelines of a set share are at the first of them.
 TEST_F(QueriesOfGeneratedLibraries, are_instrumented_by_their_index) {
   constexpr uint64_t kFlags = kIndirectBindable | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
   const Linked linked(*this, kFlags, kFlags);

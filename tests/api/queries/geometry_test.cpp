@@ -1,4 +1,4 @@
-// What queries count for the streams of geometry shaders.
+// Queries on the streams of geometry shaders.
 #include <array>
 
 #include "api/queries/kit.h"

@@ -248,7 +248,7 @@ TEST_P(OcclusionMixed, a_secondary_command_buffer_may_be_executed_twice_in_a_pas
   EXPECT_EQ(queries.read()[0], 4 * kPixels);
 }
 
-// What its own query has read is kept for a query of the primary, if there is one.
+// The samples that its own query has read are kept for a query of the primary, if there is one.
 TEST_P(OcclusionMixed, a_secondary_command_buffer_counts_for_the_primarys_query_of_each_execution) {
   if (!emulated() && driver_name() == "nvidia") {
     GTEST_SKIP() << "NVIDIA's outer query does not count what an inner one counts";

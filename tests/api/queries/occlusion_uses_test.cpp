@@ -17,7 +17,7 @@ class QueriesOfTheDriver : public OcclusionScene {
     restart(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"}});
     info_ = with_depth(VK_COMPARE_OP_LESS);
   }
-  // Of one draw: how often queries of the driver are used, and the result with its status.
+  // One draw: how often queries of the driver are used, and the result with its status.
   struct Numbers {
     uint32_t uses = 0;
     std::array<int64_t, 2> result{};

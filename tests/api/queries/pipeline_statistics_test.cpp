@@ -120,7 +120,7 @@ TEST_F(PipelineStatistics, of_commands_with_arguments_in_a_buffer_are_counted_on
       vkCmdUpdateBuffer(commands, arguments, 64, sizeof groups, groups);
       full_barrier(commands);
       dispatch_indirect(commands, compute, arguments, 64);
-      // What the command has read may be changed.
+      // Memory that the command has read may be changed.
       vkCmdFillBuffer(commands, arguments, 64, 12, 1);
       full_barrier(commands);
       target.begin(commands);

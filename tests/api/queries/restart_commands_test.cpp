@@ -1,4 +1,4 @@
-// What queries count for restarted strips, with every command that draws or sets draw state. Every
+// Queries on restarted strips, with every command that draws or sets draw state. Every
 // scene runs with the layer's queries and with the driver's.
 #include <array>
 

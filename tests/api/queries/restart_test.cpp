@@ -1,4 +1,4 @@
-// What queries count for draws with primitive-restart indices, in every topology. Every scene runs
+// Queries on draws with primitive-restart indices, in every topology. Every scene runs
 // with the layer's queries and with the driver's.
 #include "api/queries/restart.h"
 #include "level.tesc.h"

@@ -31,7 +31,7 @@ class Pools {
       pools_[i].begin(commands, query, precise ? VK_QUERY_CONTROL_PRECISE_BIT : 0);
     }
   }
-  // Ends them in the order of their beginnings, so that none is nested in another.
+  // Ends them in the order of their beginnings, so that they are not nested.
   void end(VkCommandBuffer commands, uint32_t query = 0) const {
     for (const Queries& pool : pools_) pool.end(commands, query);
   }

@@ -458,8 +458,8 @@ TEST_F(RegionsAndBlocks, agree_about_instructions) {
   EXPECT_EQ(regions.sum("fragment_atomics"), total({"atomics"}));
   EXPECT_EQ(regions.sum("fragment_varyings"), total({"varying_loads", "varying_stores"}));
   EXPECT_EQ(regions.sum("fragment_control_flow"), total({"control_flow"}));
-  // By hand: one atomic each; one 16-byte store per loop, one to the left of x = 32 and three to
-  // the right.
+  // Worked out by hand: one atomic each; one 16-byte store per loop, one to the left of x = 32 and
+  // three to the right.
   EXPECT_EQ(regions.sum("fragment_atomics"), 96u * 55 * 2);
   EXPECT_EQ(regions.sum("fragment_bytes_stored"), 16u * 55 * 2 * (29 * 1 + 67 * 3));
   EXPECT_EQ(regions.sum("fragment_special_functions"), 2u * 55 * 2 * (29 * 1 + 67 * 3));

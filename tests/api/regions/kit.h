@@ -22,7 +22,7 @@ using BeginInfo = VkRenderPassPerformanceCountersByRegionBeginInfoARM;
 
 inline constexpr const char* kInvocations = "fragment_invocations";
 inline constexpr const char* kDiscarded = "discarded_invocations";
-// Of most targets.
+// The format of most targets.
 inline constexpr VkExtent2D kExtent = {128, 64};
 
 // The push constants of rectangle.vert.
@@ -34,7 +34,7 @@ struct RectanglePush {
 
 uint32_t counter_id(std::string_view id);
 
-// Whether the device enumerates the counter.
+// True if the device enumerates the counter.
 bool offers_counter(const Context& context, std::string_view id);
 
 // The buffers of one render pass instance, created as an application does: with only the usage that

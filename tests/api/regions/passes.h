@@ -1,4 +1,4 @@
-// What the tests of render passes have in common: squares in a target of 128x128 pixels.
+// Shared by the tests of render passes: squares in a target of 128x128 pixels.
 #pragma once
 
 #include "api/regions/kit.h"

@@ -105,8 +105,8 @@ TEST_F(RegionPrimitives, layers_of_overdraw_add_up) {
   // that everything is covered, and that there are at most twice as many triangles as rectangles.
   EXPECT_EQ(values.sum("fragment_invocations"), 128u * 64 + 3 * 128 * 32);
   expect_regions(values, [&](uint32_t column, uint32_t row) {
-    // Of the whole: the diagonal from the lower left corner to the upper right one, 16 high and 32
-    // wide in each pair of regions; of the others twice as flat.
+    // In the whole scene: the diagonal from the lower left corner to the upper right one, 16 high
+    // and 32 wide in each pair of regions; of the others twice as flat.
     const uint32_t of_whole = column / 2 == kRows - 1 - row ? 2 : 1;
     const uint32_t of_others = row >= 2 ? 0 : column / 4 == 1 - row ? 2 : 1;
     return of_whole + 3 * of_others;

@@ -1,4 +1,4 @@
-// What is bound, and the commands that run it.
+// Bindings, and the commands that run them.
 #include "api/uncounted_driver/uncounted_driver.h"
 
 namespace tally::test::uncounted {

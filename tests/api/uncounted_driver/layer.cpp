@@ -119,7 +119,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCal
   device->next.DestroyDevice(handle, allocator);
 }
 
-// Of the commands that do nothing. The callers of those without a result ignore it.
+// For the commands that do nothing. The callers of those without a result ignore it.
 VKAPI_ATTR VkResult VKAPI_CALL nothing() { return VK_SUCCESS; }
 
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);

@@ -17,7 +17,7 @@ constexpr auto kFlags2 = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_K
 constexpr auto kBinaries = VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR;
 constexpr auto kGroupInfo = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_SHADER_GROUPS_CREATE_INFO_NV;
 
-// Of shaders whose binaries are captured.
+// Flags of shaders whose binaries are captured.
 void check_plain(const Code& code) {
   const std::string_view text(reinterpret_cast<const char*>(code.data()),
                               code.size() * sizeof(uint32_t));

@@ -6,13 +6,13 @@
 // - vkCmdDispatchTileQCOM, vkCmdDrawClusterHUAWEI and vkCmdDrawClusterIndirectHUAWEI run what is
 //   bound: kGroups workgroups, or a triangle.
 // - vkCmdExecuteGeneratedCommandsNV does the same with the pipeline that it names, which must be
-//   bound. What is bound afterwards is nothing.
+//   bound. Nothing is bound afterwards.
 // - vkCmdSubpassShadingHUAWEI runs a workgroup of the pipeline that is bound at its bind point.
 // - vkCmdBindPipelineShaderGroupNV binds the pipeline of `pPipelines` behind the groups.
 // - A binary of a compute pipeline is its SPIR-V.
 // - vkCreateRayTracingPipelinesNV creates pipelines that do nothing.
 //
-// What an application never does, but a layer may, ends the process: a flag of the layer in a
+// Calls that an application never makes, but a layer may, end the process: a flag of the layer in a
 // create info, binaries of instrumented shaders, a pipeline that is not indirectly bindable in
 // vkCmdUpdatePipelineIndirectBufferNV.
 #pragma once

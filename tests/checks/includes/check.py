@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# folder -> folders (or single headers) that it may include, beside itself and include/tally.
+# folder -> folders (or single headers) that it may include, besides itself and include/tally.
 COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "spirv/instrument", "counters/base"}
 COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
 COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}

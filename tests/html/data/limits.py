@@ -15,7 +15,7 @@ import report_data
 
 
 def measured(command):
-    """Processor seconds, seconds by the clock and peak megabytes of a command."""
+    """Processor seconds, wall-clock seconds and peak megabytes of a command."""
     start = time.monotonic()
     process = subprocess.Popen(command)
     _, status, used = os.wait4(process.pid, 0)

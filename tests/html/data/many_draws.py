@@ -2,7 +2,7 @@
 """Makes a large capture: many_draws.py CAPTURE OUT DRAWS
 
 Adds frames of 1,000 draws in 10 passes to a copy of CAPTURE. Each draw runs the blocks that some draw of CAPTURE ran, with
-parameters and counts of its own: random numbers, so that no two draws are alike and nothing compresses well. That is worse
+parameters and counts of its own: random numbers, so that all draws differ and nothing compresses well. That is worse
 than what programs do.
 """
 import json

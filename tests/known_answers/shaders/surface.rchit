@@ -1,6 +1,6 @@
 #version 460
 #extension GL_EXT_ray_tracing : require
-// Of two hit groups. On the first geometry it traces a second ray, which hits nothing.
+// Shader of two hit groups. On the first geometry it traces a second ray, which hits nothing.
 layout(set = 0, binding = 0) uniform accelerationStructureEXT scene;
 layout(location = 0) rayPayloadInEXT uvec4 payload;
 layout(location = 1) rayPayloadEXT uvec4 light;

@@ -1,5 +1,5 @@
 #version 450
-// What a pipeline may specialize: the workgroup, an array, the end and the step of a loop, the selector of a switch.
+// A pipeline may specialize these: the workgroup, an array, the end and the step of a loop, the selector of a switch.
 layout(local_size_x = 1, local_size_x_id = 0) in;
 layout(constant_id = 1) const uint kLength = 1;
 layout(constant_id = 2) const uint kTrips = 3;

@@ -1,5 +1,5 @@
 // The simplest code that counts a shader's blocks: private counts, a sum of the subgroup for each, which one lane adds to a
-// counter at a known address. No sum of a subgroup may exceed 32 bits. The patches beside it define FLAGS and COUNTS, the
+// counter at a known address. No sum of a subgroup may exceed 32 bits. The patches in this folder define FLAGS and COUNTS, the
 // initial values, and count.
 #extension GL_ARB_gpu_shader_int64 : require
 #extension GL_EXT_buffer_reference : require

@@ -1,5 +1,5 @@
 #version 450
-// Of primitive i, streams 0, 1 and 3 get i % 3 + 1, 2 and i % 2 points; stream 2 has none.
+// For primitive i, streams 0, 1 and 3 get i % 3 + 1, 2 and i % 2 points; stream 2 has none.
 layout(points) in;
 layout(points, max_vertices = 6) out;
 layout(location = 0, stream = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 of_first;
