@@ -38,7 +38,7 @@ size_t error_place(const std::string& text, int error) {
   for (size_t size = text.size(); size > 0; --size) {
     int of_beginning = syntax_error(text.substr(0, size));
     if (of_beginning == 0) break;
-    // What glibc says of a text that ends with a bracket.
+    // glibc's message for a text that ends with a bracket.
     if (error == REG_EBRACK && of_beginning == REG_BADPAT) of_beginning = error;
     if (of_beginning == error) place = size;
   }

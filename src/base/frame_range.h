@@ -1,4 +1,4 @@
-// What a user says of frames: what ends one, and which are selected. Frames count from 0.
+// The user's choice of frames: their ends, and which are selected. Frames count from 0.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ class FrameChoice {
 // The settings frames, every and trigger; nullopt: frames are captured on request.
 std::optional<FrameChoice> frame_choice(const Settings& settings);
 
-// What ends a frame. Present: also a frame boundary, and without either each submission.
+// The end of a frame. Present: also a frame boundary, and without either each submission.
 enum class FrameUnit { Present, Submit, Label, Fence, QueueIdle };
 inline constexpr std::array<std::string_view, 5> kFrameUnitNames = {"present", "submit", "label",
                                                                     "fence", "queue-idle"};

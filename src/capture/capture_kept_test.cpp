@@ -39,7 +39,7 @@ int64_t missing(const Session& session) {
       "(SELECT sum(commands_missing) FROM process)");
 }
 
-// What the commands of the chosen frames are and count, a line each.
+// The commands of the chosen frames with their counts, one per line.
 std::string seen(
     const Session& session,
     const std::function<bool(int64_t frame)>& chosen = [](int64_t) { return true; }) {
@@ -111,7 +111,7 @@ TEST_P(CaptureKept, of_several_threads_are_exact) {
   EXPECT_EQ(missing(session), 0);
 }
 
-// What is missing is said, and the client's numbers are right in any case.
+// A message names missing commands, and the client's numbers are right in any case.
 TEST_P(CaptureKept, now_and_then_counts_what_it_lists) {
   const Session session = run("kept_now_and_then", {{"TALLY_EVERY", "3"}}, GetParam());
   const int64_t group = GetParam() == kDouble ? 1 : 32;

@@ -32,7 +32,7 @@ struct CaptureSettings {
   // patience_ms: the layer disconnects a receiver that accepts no data for this long
   std::chrono::milliseconds patience{};
 
-  // Whether the layer has anything to do.
+  // True if the layer has anything to do.
   bool wants_anything() const { return !socket.empty() || live_counters; }
 
   static CaptureSettings from(const Settings& settings);

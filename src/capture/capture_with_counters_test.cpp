@@ -310,7 +310,7 @@ TEST(CaptureByRegion, every_region_of_a_pass_has_its_invocations) {
   EXPECT_EQ(session.number("SELECT count(*) FROM region_counter WHERE name NOT IN "
                            "('Fragment shader clock', 'Fragment primitives')"),
             20)
-      << "beside those that not every device has";
+      << "apart from those that not every device has";
   EXPECT_THAT(session.number("SELECT total FROM region_values JOIN region_counter ON "
                              "region_counter.id = counter WHERE name = 'Fragment warps'"),
               AnyOf(64 * 64 * 5 / 8, 64 * 64 * 5 / 4, 64 * 64 * 5 / 32))
@@ -367,7 +367,7 @@ TEST(CaptureByRegion, each_execution_of_a_recording_has_its_own_values) {
 
 // --- final images
 
-// Of the capture's only pass with regions.
+// The capture's only pass with regions.
 Picture picture(const Session& session, uint32_t layer = 0) {
   const auto row =
       session.reader().pass_picture(session.number("SELECT pass FROM pass_regions"), layer);

@@ -37,8 +37,8 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
   return device ? device->find_command_buffer(handle) : nullptr;
 }
 
-// Whether a frame ends with what a command buffer has ended. What the command buffer has begun is
-// not open here.
+// True if a frame ends with what a command buffer has ended. Labels that it has begun are not
+// open here.
 bool Queue::ends_frame(const PartEnd& end) {
   if (!end.any()) return false;
   return with_frame_labels([&](FrameLabels& labels) {
@@ -223,8 +223,8 @@ SubmittedParts Device::before_submit(Queue& queue, std::span<const SubmittedBatc
   return submitted;
 }
 
-// What a command buffer in several frames has not recorded is missing from the first one of them
-// that is captured.
+// Commands that a command buffer in several frames has not recorded are missing from the first one
+// of them that is captured.
 void Device::use_contents(const Plan& plan, const std::vector<VkCommandBuffer>& buffers,
                           SubmittedParts& submitted, bool captured) {
   bool missing = false;

@@ -105,7 +105,7 @@ std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
   return {};
 }
 
-// Whether the application enabled dynamic rendering.
+// True if the application enabled dynamic rendering.
 bool renders_dynamically(const VkDeviceCreateInfo& info) {
   const auto* core = vk::find_in_chain<VkPhysicalDeviceVulkan13Features>(
       info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);

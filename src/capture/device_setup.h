@@ -17,11 +17,11 @@ namespace tally::capture {
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id);
 
-// Whether extensions whose shaders cannot be counted are hidden on this device: the setting asks
+// True if extensions whose shaders cannot be counted are hidden on this device: the setting asks
 // for it, the layer has a receiver or keeps live totals, and the device can be captured.
 bool hides_extensions(const Instance& instance, VkPhysicalDevice device);
 
-// Whether the layer offers VK_EXT_frame_boundary where the driver lacks it: it has a receiver, and
+// True if the layer offers VK_EXT_frame_boundary where the driver lacks it: it has a receiver, and
 // the device can be captured.
 bool adds_boundaries(const Instance& instance, VkPhysicalDevice device);
 

@@ -24,7 +24,7 @@ class Instance {
   const InstanceTable& table() const { return table_; }
   const CaptureSettings& settings() const { return settings_; }
   uint32_t application_version() const { return info_.api_version; }
-  // Whether the application enabled VK_EXT_debug_utils, with which it names objects.
+  // True if the application enabled VK_EXT_debug_utils, with which it names objects.
   bool sets_names() const { return sets_names_; }
   // Returns the connection. It is opened when the first device needs it. Null if there is no
   // receiver.

@@ -232,7 +232,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("N");
   command
       .add_option("--frame-per", options.frame_per,
-                  "What ends a frame: present (or a frame boundary), submit, label, fence or "
+                  "The end of a frame: present (or a frame boundary), submit, label, fence or "
                   "queue-idle")
       ->check(one_of({"present", "submit", "label", "fence", "queue-idle"}))
       ->type_name("UNIT");

@@ -35,7 +35,7 @@ struct Summary {
   bool finished = false;  // the writer finished the file
   std::string frame_range;
   std::string shader_pattern;
-  // What the capture's frames end at: "presents", "frame boundaries and submissions". Empty: no
+  // The ends of the capture's frames: "presents", "frame boundaries and submissions". Empty: no
   // frame has ended.
   std::string frames_end_at;
   uint64_t processes = 0;

@@ -44,7 +44,7 @@ class CommandBatches {
     store::Column executions;
     std::vector<Other> others;
   };
-  // What the commands of a batch have in common.
+  // Shared by the commands of a batch.
   struct Head {
     store::Function function{};
     Pipeline* pipeline = nullptr;

@@ -1,13 +1,13 @@
 // Tracks the current frame, what ends it, and which frames are captured. A frame is all that is
-// submitted between two ends. The user may choose the ends (base/frame_range.h). By default a frame
-// ends at a present, and on a device without a swapchain at each submission with command buffers.
-// Where the application marks its frames with VK_EXT_frame_boundary, only its marks end frames: on
-// a device without a swapchain from the beginning if the feature is enabled, else from the first
-// mark on. So an application that marks the submission before a present ends one frame.
+// submitted between two ends. The user may choose the ends (base/frame_range.h). Without a choice a
+// frame ends at a present, and on a device without a swapchain at each submission with command
+// buffers. Where the application marks its frames with VK_EXT_frame_boundary, only its marks end
+// frames: on a device without a swapchain from the beginning if the feature is enabled, else from
+// the first mark on. So an application that marks the submission before a present ends one frame.
 //
-// What a captured frame submits must have been recorded with instrumentation. So recording_soon()
-// is true some frames before a captured one, as many as command buffers were seen to wait from
-// their recording to their submission.
+// Commands that a captured frame submits must have been recorded with instrumentation. So
+// recording_soon() is true some frames before a captured one, as many as command buffers were seen
+// to wait from their recording to their submission.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Frames {
   }
 
   FrameUnit unit() const { return ends_.unit; }
-  // Whether a label of this name ends a frame, unless it is inside one that does.
+  // True if a label of this name ends a frame, unless it is inside one that does.
   bool label_ends(const char* name) const { return !ends_.label || ends_.label->matches(name); }
 
   Frame current() const {
@@ -68,7 +68,7 @@ class Frames {
   }
   // Something was submitted in the current frame.
   void use() { used_.store(true, std::memory_order_relaxed); }
-  // Whether a wait of this kind ends the frame: not if nothing was submitted in it.
+  // True if a wait of this kind ends the frame: not if nothing was submitted in it.
   bool ends_at_wait(FrameUnit kind) {
     return ends_.unit == kind && used_.exchange(false, std::memory_order_relaxed);
   }
@@ -81,7 +81,7 @@ class Frames {
     look_ahead();
   }
 
-  // Whether what is recorded now may be submitted in a captured frame, if it is submitted soon.
+  // True if what is recorded now may be submitted in a captured frame, if it is submitted soon.
   bool recording_soon() const { return soon_.load(std::memory_order_relaxed); }
   // True if nothing recorded from now on is captured.
   bool over() const { return over_.load(std::memory_order_relaxed); }
@@ -94,7 +94,7 @@ class Frames {
     return ends_.unit == FrameUnit::Present;
   }
   bool ends_at_present() const { return ends_.unit == FrameUnit::Present && !marked_at_presents_; }
-  // Of a submission with command buffers.
+  // True at the end of a submission with command buffers.
   bool ends_at_submit() const {
     return ends_.unit == FrameUnit::Submit ||
            (ends_.unit == FrameUnit::Present && swapchains_ == 0 && !marked_);

@@ -91,7 +91,7 @@ class StreamConnection {
   ~StreamConnection();
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  // Whether a receiver gets the captured data.
+  // True if a receiver gets the captured data.
   bool receiving() const { return client_ && !client_->receiver_gone(); }
   // Queues bytes for the receiver. Waits while the queue is full.
   void push(stream::Bytes bytes) {
@@ -100,7 +100,7 @@ class StreamConnection {
   // Counts submitted commands whose values the receiver should get.
   void count_submitted(uint64_t commands);
   void count_dropped_frame();
-  // What the receiver wants.
+  // The receiver's request.
   store::stream::Orders orders() const;
   const CaptureSettings& settings() const { return settings_; }
 

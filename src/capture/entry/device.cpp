@@ -80,8 +80,8 @@ struct Creation {
   VkDevice* device;
 };
 
-// What the application chains to its submissions on such a device reaches the driver, which skips
-// the structs that it does not know.
+// Structs that the application chains to its submissions on such a device reach the driver, which
+// skips the structs that it does not know.
 VkResult create_bystander(const Creation& creation) {
   std::optional<ChangedDeviceInfo> changed;
   if (enables_extension(creation.info, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME) &&

@@ -102,7 +102,7 @@ class InstrumentedInfos {
   std::deque<vk::ChainCopy> chains_;
 };
 
-// Whether a shader is an identifier alone: it could not be counted.
+// True if a shader is an identifier alone: it could not be counted.
 template <typename Info>
 bool lacks_code(const Info& info) {
   return std::ranges::any_of(stages_of(info), [](const VkPipelineShaderStageCreateInfo& stage) {

@@ -39,7 +39,7 @@ struct SubmitContents {
   }
 };
 
-// Whether the application marks the submission as the last one of a frame.
+// True if the application marks the submission as the last one of a frame.
 bool marks_frame_end(const void* chain) {
   const auto* boundary =
       vk::find_in_chain<VkFrameBoundaryEXT>(chain, VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT);
@@ -141,7 +141,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
         }
       },
       [&](VkResult) {
-        // What the application submits runs as it is.
+        // The application's submission runs as it is.
         replaced = {};
         if (submitted.parts.empty()) return;
         vk::guarded_void([&] {
@@ -303,7 +303,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
   });
 }
 
-// Whether the item's submission signals the semaphore with at most this value.
+// True if the item's submission signals the semaphore with at most this value.
 bool signals(const PendingSubmission& item, VkSemaphore semaphore, uint64_t value) {
   return std::any_of(item.timeline_signals.begin(), item.timeline_signals.end(),
                      [&](const std::pair<VkSemaphore, uint64_t>& signal) {

@@ -28,7 +28,7 @@ struct Both<kCommand, Result(Arguments...)> {
     if (!state) return Result();
     const auto next = reinterpret_cast<Next>(state->context().commands()[kCommand]);
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
-      // What is preprocessed with the state of a command buffer does not fit its copy.
+      // Commands that are preprocessed with the state of a command buffer do not fit its copy.
       vk::guarded_void([&] {
         stop_copies(state->context(), "commands are preprocessed with a command buffer's state");
       });

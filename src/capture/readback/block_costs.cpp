@@ -28,7 +28,7 @@ std::vector<const catalogue::Counter*> counters_of_blocks() {
   return all;
 }
 
-// Whether the device returns metrics of VK_LAYER_TALLY_counters alone, and leaves the static costs
+// True if the device returns metrics of VK_LAYER_TALLY_counters alone, and leaves the static costs
 // to the capture.
 bool lacks_static_costs(std::span<const stream::Metric> metrics) {
   size_t known = 0;

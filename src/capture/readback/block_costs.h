@@ -2,7 +2,7 @@
 // executions times a constant. Only executions are sent, and each constant (cost) once.
 //
 // VK_LAYER_TALLY_counters can leave these metrics out (its setting static_costs). The capture
-// then adds them: the costs follow from the SPIR-V. Of any other implementation nothing is assumed:
+// then adds them: the costs follow from the SPIR-V. Nothing is assumed of any other implementation:
 // the costs are learned from the first values, and a later value that does not match is sent
 // unchanged. So nothing is lost.
 #pragma once
@@ -47,7 +47,7 @@ struct MetricLayout {
   std::vector<uint64_t> costs_of(std::span<const BlockCost> costs) const;
 };
 
-// What is known about the blocks of one shader. Not thread-safe.
+// The known facts about the blocks of one shader. Not thread-safe.
 class BlockCosts {
  public:
   struct Update {

@@ -52,7 +52,7 @@ size_t CommandSlices::result_end(std::span<const uint64_t> words, size_t begin) 
   return end;
 }
 
-// Whether two results have the same stages and blocks.
+// True if two results have the same stages and blocks.
 bool CommandSlices::is_alike(std::span<const uint64_t> a, std::span<const uint64_t> b) const {
   if (a.size() != b.size()) return false;
   for (size_t at = 0; at < a.size(); at += block_words_) {

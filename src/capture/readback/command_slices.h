@@ -18,8 +18,8 @@ struct CommandSlice {
   const CommandRun* run = nullptr;
   uint32_t first = 0;  // index of the first command in the recording
   uint32_t count = 0;
-  std::span<const int64_t> parameters;  // of each command in turn
-  // The metric blocks of each command in turn, in the format of
+  std::span<const int64_t> parameters;  // of each command, one after another
+  // The metric blocks of one command after another, in the format of
   // vkGetShaderInstrumentationValuesARM. Empty: the commands were not counted.
   std::span<const uint64_t> words;
   bool unread = false;  // not counted because the driver did not return the values

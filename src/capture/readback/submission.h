@@ -65,7 +65,7 @@ struct FrameEnd {
   store::FrameEnd ended_by{};
 };
 
-// What a vkQueueSubmit call submits, with a part for each frame.
+// The work of a vkQueueSubmit call, with a part for each frame.
 struct SubmittedParts {
   struct Part {
     Frames::Frame frame;

@@ -16,7 +16,7 @@ namespace {
 constexpr auto kWaitSlice = std::chrono::milliseconds(50);
 // For the layer's fence, once the application has learned that the work has completed.
 constexpr auto kMomentary = std::chrono::milliseconds(1);
-// What small submissions may wait before they are read.
+// The time that small submissions may wait before they are read.
 constexpr auto kGatherTime = std::chrono::milliseconds(4);
 
 }  // namespace

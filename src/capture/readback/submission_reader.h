@@ -54,7 +54,7 @@ class SubmissionReader {
   void report(PendingSubmission& item, VkResult result);
   bool given_up() const;
   bool reading_is_behind() const { return reading_ && commands_ > kMaxUnreadCommands; }
-  // Whether the thread must read as soon as the GPU is done.
+  // True if the thread must read as soon as the GPU is done.
   bool urgent() const {
     return stopping_ || waiting_ != 0 || commands_ > kManyCommands || items_.size() > kManyItems;
   }

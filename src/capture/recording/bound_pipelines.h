@@ -24,15 +24,15 @@ class BoundPipelines {
   void reset();
   // Returns what is bound, or null.
   const Pipeline* bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
-  // What the capture does not count.
+  // Binds something that the capture does not count.
   void bind_unknown(VkPipelineBindPoint bind_point);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
                     const VkShaderEXT* shaders);
-  // What the next generated commands run: what is bound there, or a set that is not null.
+  // Sets what the next generated commands run: the bound pipeline, or a set that is not null.
   void set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set);
 
-  // What a command runs. Null: nothing is bound.
+  // The pipeline that a command runs. Null: nothing is bound.
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
 
  private:

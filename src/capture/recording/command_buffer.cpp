@@ -103,7 +103,8 @@ bool CommandBuffer::ends_at_labels() const {
   return contents_ && context_.frames().unit() == FrameUnit::Label;
 }
 
-// Of labels that have ended; what is recorded from here on may be in another frame.
+// Begins the part after labels that have ended; what is recorded from here on may be in another
+// frame.
 void CommandBuffer::begin_part() {
   if (!part_end_.any() || in_pass_ || between_passes_) return;
   if (recording_) {

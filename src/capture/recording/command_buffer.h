@@ -82,7 +82,7 @@ class CommandBuffer {
     if (copied) call(copy_.handle(), true);
   }
 
-  // What is bound. Null while nothing is recorded.
+  // The bound pipelines. Null while nothing is recorded.
   BoundPipelines* bound() { return recording_ ? &bound_ : nullptr; }
   // Call this before the command. A pipeline that is bound where nothing is counted needs a plain
   // version, so the instrumentation begins here if that is possible.
@@ -108,7 +108,7 @@ class CommandBuffer {
   // for each captured secondary, with its index.
   void before_execute(std::span<const VkCommandBuffer> secondaries);
   void execute(size_t index, const CommandBuffer& secondary);
-  // What counting() executes.
+  // The secondaries that counting() executes.
   const std::vector<VkCommandBuffer>& counting_secondaries() const { return secondaries_; }
 
   void push_label(const char* name);

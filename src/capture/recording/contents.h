@@ -1,8 +1,8 @@
-// What a command buffer holds between vkBeginCommandBuffer and its next reset: how many commands,
-// their recordings if there are any, and how they are used. There is one recording, and where
-// frames end at labels a further one after each label that may end a frame. Contents without a
-// recording cost what they cost without the layer; if they are executed in a captured frame, their
-// commands are missing from the capture. One thread records; executions may come from several
+// The contents of a command buffer between vkBeginCommandBuffer and its next reset: how many
+// commands, their recordings if there are any, and how they are used. There is one recording, and
+// where frames end at labels a further one after each label that may end a frame. Contents without
+// a recording cost what they cost without the layer; if they are executed in a captured frame,
+// their commands are missing from the capture. One thread records; executions may come from several
 // threads.
 #pragma once
 
@@ -44,12 +44,12 @@ class Contents {
  public:
   Contents(int64_t frame, bool once) : begin_frame_(frame), once_(once), parts_(1) {}
 
-  // `in_copy`: the recording is that of a counting copy; the command buffer itself has none.
+  // `in_copy`: the recording belongs to a counting copy; the command buffer itself has none.
   void set_recording(std::shared_ptr<Recording> recording, bool in_copy) {
     parts_.back().recording = std::move(recording);
     in_copy_ = in_copy;
   }
-  // What is recorded from now on is in another part.
+  // Later commands are in another part.
   void begin_part(const PartEnd& end, std::shared_ptr<Recording> next) {
     parts_.back().end = end;
     parts_.push_back({std::move(next), {}});
@@ -73,9 +73,9 @@ class Contents {
   const std::vector<RecordedPart>& parts() const { return parts_; }
   // Labels that are open at the end: whether each one ends a frame.
   const std::vector<bool>& left_open() const { return left_open_; }
-  // Whether a submission executes the recordings, in frames that are captured or not.
+  // True if a submission executes the recordings, in frames that are captured or not.
   bool executes_recordings(bool captured) const { return captured || !in_copy_; }
-  // Whether commands may be missing from a captured frame.
+  // True if commands may be missing from a captured frame.
   bool holds_unrecorded() const {
     return !parts_.front().recording && (commands_ != 0 || !secondaries_.empty());
   }

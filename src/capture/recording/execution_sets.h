@@ -33,7 +33,7 @@ class ExecutionSets {
   void update(VkIndirectExecutionSetEXT handle,
               std::span<const VkWriteIndirectExecutionSetShaderEXT> writes);
 
-  // What the set holds now. Null if the set is unknown.
+  // The current entries of the set. Null if the set is unknown.
   std::shared_ptr<Pipeline> pipeline(VkIndirectExecutionSetEXT handle);
 
  private:

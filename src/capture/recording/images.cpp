@@ -17,7 +17,7 @@ VkImageCreateFlags stated_flags(const VkImageCreateInfo& info) {
   return newer ? static_cast<VkImageCreateFlags>(newer->flags) : info.flags;
 }
 
-// Whether the device can be asked for images with these flags.
+// True if the device can be asked for images with these flags.
 bool is_short(VkFlags64 flags) { return flags <= UINT32_MAX; }
 
 }  // namespace

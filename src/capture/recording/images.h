@@ -39,7 +39,7 @@ class Images {
   Images(const InstanceTable& table, VkPhysicalDevice physical_device)
       : table_(table), physical_device_(physical_device) {}
 
-  // Returns the usage for creating an image. It may be that of a struct in the chain.
+  // Returns the usage for creating an image. It may belong to a struct in the chain.
   VkImageUsageFlags usage(const VkImageCreateInfo& info) const;
   VkImageUsageFlags usage(const VkSwapchainCreateInfoKHR& info) const;
   // Returns the usage of an attachment whose image is not known yet (an imageless framebuffer).

@@ -82,7 +82,7 @@ TEST_F(ImagesTest, with_a_usage_that_a_device_cannot_be_asked_for_are_left_as_th
   usage_.usage |= VkFlags64{1} << 40;
   const ReadableImage readable(images_, image_);
   EXPECT_EQ(readable.get()->pNext, &usage_);
-  EXPECT_FALSE(is_readable(*readable.get())) << "the usage beside the chain is ignored";
+  EXPECT_FALSE(is_readable(*readable.get())) << "the usage outside of the chain is ignored";
 }
 
 TEST_F(ImagesTest, the_flags_in_the_chain_replace_the_others) {

@@ -69,7 +69,7 @@ class FrameLabels {
     return ended && inside_ == 0;
   }
   bool empty() const { return open_.empty(); }
-  // Whether a label is open that ends a frame.
+  // True if a label is open that ends a frame.
   bool inside() const { return inside_ != 0; }
   const std::vector<bool>& open() const { return open_; }
   void clear() {

@@ -47,7 +47,7 @@ TEST(LabelStack, deeper_labels_are_ended_before_those_that_are_kept) {
 
 TEST(FrameLabels, end_a_frame_if_no_such_label_is_around_them) {
   FrameLabels labels;
-  EXPECT_FALSE(labels.end()) << "none is open";
+  EXPECT_FALSE(labels.end()) << "there is no open label";
   labels.begin(false);
   labels.begin(true);
   labels.begin(true);

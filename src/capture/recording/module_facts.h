@@ -1,5 +1,6 @@
-// What the layer reads from the SPIR-V of a module: the name of its source, and for each entry
-// point the block that counts its invocations (its first block) and the static costs of its blocks.
+// Facts that the layer reads from the SPIR-V of a module: the name of its source, and for each
+// entry point the block that counts its invocations (its first block) and the static costs of its
+// blocks.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -38,7 +39,8 @@ struct ModuleFacts {
   const EntryPointFacts* find(VkShaderStageFlagBits stage, const std::string& name) const;
 };
 
-// Of the module as a pipeline specializes it. Returns empty facts for SPIR-V that cannot be read.
+// The facts of the module as a pipeline specializes it. Returns empty facts for SPIR-V that cannot
+// be read.
 ModuleFacts module_facts(std::span<const uint32_t> words, const Specialization& constants = {});
 
 }  // namespace tally::capture

@@ -32,7 +32,7 @@ class Parameters {
   // All commands of a run have the same number of parameters, at most kMaxOfCommand.
   void add(std::span<const int64_t> values);
 
-  // Reads the parameters of a run's commands in turn.
+  // Reads the parameters of a run's commands one after another.
   class Cursor {
    public:
     Cursor(const Parameters& parameters, Position begin)

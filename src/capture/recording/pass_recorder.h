@@ -15,7 +15,7 @@ namespace tally::capture {
 
 class RecordingContext;
 
-// What gets the description of a pass, and the commands that belong to it.
+// Receives the description of a pass, and the commands that belong to it.
 struct PassTarget {
   Recording& recording;
   VkCommandBuffer commands = VK_NULL_HANDLE;  // with the instrumentation
@@ -37,7 +37,7 @@ class PassRecorder {
   void end(const PassTarget& to);
   void begin_rendering(const PassTarget& to, const VkRenderingInfo& info);
   void end_rendering(const PassTarget& to);
-  // Whether only secondaries have the commands of the pass that begins.
+  // True if only secondaries have the commands of the pass that begins.
   static bool has_secondaries(const VkRenderingInfo& info);
 
   Scope scope() const { return scope_; }

@@ -47,7 +47,7 @@ struct CommandRun {
   uint32_t count = 1;
   Parameters::Position parameters;
 
-  // Whether `command` continues this run.
+  // True if `command` continues this run.
   bool continues_with(const CommandRun& command) const;
 };
 
@@ -122,7 +122,7 @@ class Recording {
   int64_t number() const { return number_; }
   bool simultaneous() const { return simultaneous_; }
   uint32_t results() const { return results_; }
-  // Whether it has values that its next execution overwrites.
+  // True if it has values that its next execution overwrites.
   bool has_regions() const;
 
   // Call this before a submission executes the recording `runs` times. It clears the values of
@@ -132,7 +132,7 @@ class Recording {
   // The values of such a submission are not read.
   void execution_lost(uint32_t runs);
   void executed_uncaptured();
-  // Whether an execution may still run that belongs to no submission.
+  // True if an execution may still run that belongs to no submission.
   bool may_run_uncaptured() const;
   uint32_t pending() const;
 

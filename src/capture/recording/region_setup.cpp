@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kRegionExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
 
-// Of an enumeration, which the driver may refuse for want of memory.
+// Attempts at an enumeration, which the driver may refuse for want of memory.
 constexpr int kAttempts = 3;
 
 struct Features {

@@ -10,7 +10,7 @@
 
 namespace tally::capture {
 
-// Of the next layer. Empty where they cannot be enumerated.
+// The extensions of the next layer. Empty where they cannot be enumerated.
 std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
                                                    VkPhysicalDevice device);
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name);

@@ -25,7 +25,7 @@ struct ShaderObject {
   bool has_flag = false;         // created with the flag
 };
 
-// By number of the stage's bit; null: no shader.
+// Indexed by the number of the stage's bit; null: no shader.
 inline constexpr size_t kShaderStages = 8;
 using BoundShaders = std::array<std::shared_ptr<const ShaderObject>, kShaderStages>;
 
@@ -43,7 +43,7 @@ class ShaderObjectRegistry {
   // An object without shaders if the handle is unknown. Null for a null handle.
   std::shared_ptr<const ShaderObject> find(VkShaderEXT handle) const;
 
-  // What the binary of a shader was made of.
+  // The origin of a shader's binary.
   void add_binary(VkShaderEXT handle, std::span<const std::byte> binary);
   std::shared_ptr<const ShaderObject> find_binary(std::span<const std::byte> binary) const;
 

@@ -48,19 +48,19 @@ struct Pipeline : InternedObject {
   std::atomic<bool> bound = false;
   // Has the flag, and the user's pattern selects a name that came after its creation.
   std::atomic<bool> selected_later = false;
-  // Of an execution set: by index in the set, where the entry's shaders end in `shaders`.
+  // For an execution set: by index in the set, where the entry's shaders end in `shaders`.
   std::optional<std::vector<uint32_t>> ends_of_entries;
 
   bool instrumented() const { return not_instrumented.empty() || selected_later; }
-  // Returns the only shader of this stage. Of several (ray tracing), the one whose index is
-  // resultSubIndex; null if that is of another stage. In an execution set, resultSubIndex is the
-  // index of the entry.
+  // Returns the only shader of this stage. If there are several (ray tracing), the one whose index
+  // is resultSubIndex; null if that one is of another stage. In an execution set, resultSubIndex is
+  // the index of the entry.
   Shader* shader_of(uint32_t sub_index, uint32_t stage) const;
-  // What `sub_index` is in the capture: of an execution set, the index of the shader.
+  // The value of `sub_index` in the capture: for an execution set, the index of the shader.
   uint32_t captured_sub_index(uint32_t sub_index, uint32_t stage) const;
 
  private:
-  // Of `shaders`; its size if there is none.
+  // An index of `shaders`; its size if there is none.
   size_t index_of(uint32_t sub_index, uint32_t stage) const;
 };
 

@@ -1,4 +1,4 @@
-// What the client's scenarios have in common.
+// Shared by the client's scenarios.
 #pragma once
 
 #include <functional>

@@ -20,7 +20,7 @@
 namespace tally::test {
 namespace {
 
-// Whether an extension is listed, its feature offered, a device created with it, and its function
+// True if an extension is listed, its feature offered, a device created with it, and its function
 // resolved.
 void uncountable(Context& context) {
   VkPhysicalDeviceSubpassShadingFeaturesHUAWEI feature{

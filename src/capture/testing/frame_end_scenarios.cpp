@@ -74,7 +74,7 @@ void marked(Context&) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
-// The ends are in the infos of one call, and in that of a bind of nothing.
+// The ends are in the infos of one call, and in the info of a bind of nothing.
 template <VkCommandBufferUsageFlags usage>
 void marked_batches(Context&) {
   MarkedDevice device;

@@ -211,7 +211,7 @@ void kept_now_and_then(Context& context) {
   }
 }
 
-// What a kept primary and a kept secondary draw, read after each frame.
+// The pixels that a kept primary and a kept secondary draw, read after each frame.
 void kept_picture(Context& context) {
   const Painter painter(context, Painter::Passes::Objects);
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};

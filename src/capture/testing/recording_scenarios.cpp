@@ -190,7 +190,7 @@ void two_devices(Context& context) {
   other.run([&](VkCommandBuffer commands) { there.dispatch(commands, 2); });
 }
 
-// Recorded, reset, recorded anew, pool reset; only what is submitted counts.
+// Recorded, reset, recorded again, pool reset; only what is submitted counts.
 void resets(Context& context) {
   const Doubler doubler(context);
   const VkCommandBuffer commands = context.begin_commands(kReusable);

@@ -217,7 +217,7 @@ void imageless(Context& context) {
   });
 }
 
-// What a format's final image is of: cleared, then its left half once more.
+// The final image of a format: cleared, then its left half once more.
 struct Halves {
   VkFormat format;
   VkClearValue all, left;

@@ -24,7 +24,7 @@ struct SessionOptions {
   std::function<void(store::Collector&, pid_t client)> meanwhile;
 };
 
-// What a command of the capture executed.
+// The executions of a command of the capture.
 struct SeenCommand {
   int64_t frame = 0;
   int64_t submission = 0;

@@ -8,7 +8,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l force -d 'Replace the 
 complete -c tally -n '__fish_seen_subcommand_from run' -l html -r -F -d 'Also write the capture as one HTML file (see tally report --html)'
 complete -c tally -n '__fish_seen_subcommand_from run' -l frames -x -d 'Capture only these frames, counted from 0: 7, 3-9, 3- or -9, or several: 3-9,100,200-'
 complete -c tally -n '__fish_seen_subcommand_from run' -l every -x -d 'Capture only every Nth frame; with --frames, every Nth of each range'
-complete -c tally -n '__fish_seen_subcommand_from run' -l frame-per -x -a 'present submit label fence queue-idle' -d 'What ends a frame: present (or a frame boundary), submit, label, fence or queue-idle'
+complete -c tally -n '__fish_seen_subcommand_from run' -l frame-per -x -a 'present submit label fence queue-idle' -d 'The end of a frame: present (or a frame boundary), submit, label, fence or queue-idle'
 complete -c tally -n '__fish_seen_subcommand_from run' -l frame-label -x -d 'A frame ends with each debug label that this regular expression matches'
 complete -c tally -n '__fish_seen_subcommand_from run' -l trigger -d 'Capture nothing until tally trigger or SIGUSR1 asks for the next frame, or with --trigger=N for the next N'
 complete -c tally -n '__fish_seen_subcommand_from run' -l keep -x -d 'Keep only the last N captured frames of each device in the capture'

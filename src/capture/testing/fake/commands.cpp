@@ -1,4 +1,4 @@
-// What is recorded and submitted, and what it adds.
+// Recorded and submitted commands, and the counts that they add.
 #include <cstdio>
 #include <cstdlib>
 

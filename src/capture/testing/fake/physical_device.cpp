@@ -1,4 +1,4 @@
-// What the physical device says that it can do.
+// The properties and features of the physical device.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
