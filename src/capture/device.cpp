@@ -23,7 +23,7 @@ std::shared_mutex& outside_users() {
   return *mutex;
 }
 
-// Of all devices. Every command buffer is also in its device's table.
+// The command buffers of all devices. Each one is also in its device's table.
 constinit vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
 
 constexpr auto kReportTimeout = std::chrono::seconds(5);

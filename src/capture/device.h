@@ -115,9 +115,9 @@ class Device {
   const RegionCapture& regions() const { return context_.regions(); }
   Images* images() { return context_.images(); }
   Frames& frames() { return context_.frames(); }
-  // Whether what is submitted now is measured.
+  // True if what is submitted now is measured.
   bool measures() const { return !stopped() && context_.measures(); }
-  // Whether the application may call the command: not where its extension is hidden.
+  // True if the application may call the command: not where its extension is hidden.
   bool offers(std::string_view command) const {
     return !catalogue::is_hidden_command(command) || catalogue::has_command(uncounted_, command);
   }

@@ -198,7 +198,7 @@ TEST_F(KeepingCollector, objects_and_labels_are_kept_with_the_frames_that_use_th
             "2998,2999,3000");
   EXPECT_EQ(text("SELECT group_concat(object.name, ';') FROM execution JOIN object ON object.id = "
                  "command_buffer"),
-            "commands 2998;commands 2999;");  // that of the third has no name
+            "commands 2998;commands 2999;");  // the third one's has no name
   EXPECT_EQ(text("SELECT group_concat(path, ';') FROM (SELECT path FROM command JOIN label_path ON "
                  "label_path.id = command.label ORDER BY command.id)"),
             "Outer / frame 2998 / draw 2998;Outer / Inner;Outer / frame 2999 / draw 2999;Outer / "

@@ -55,7 +55,7 @@ class Writer {
   };
   // Removes the objects and labels that are not held and that no row refers to.
   void remove_unused(HeldRows held);
-  // Whether that is worth its time: it reads all objects and labels.
+  // True if that is worth its time: it reads all objects and labels.
   bool has_many_new() const;
 
   // The size of the file, with what is not committed yet.

@@ -1,5 +1,5 @@
 // Finds a layer's state of a VkCommandBuffer, as every command does: without a lock and without
-// thread-local storage. (Of that, only the initial-exec model needs no call, and it takes room that
+// thread-local storage. (Only its initial-exec model needs no call, and that takes room that
 // the system keeps for drivers.)
 //
 // Insert after the driver has created a command buffer, erase before it frees it. Vulkan's external

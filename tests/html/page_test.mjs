@@ -148,7 +148,7 @@ test('without passes the page opens by label, or by pipeline', async () => {
   }
 });
 
-test('regions are compared per pixel, with the sums beside it', async () => {
+test('regions are compared per pixel, with the sums in another column', async () => {
   await check('regions', { regions: true }, async (report, page) => {
     await report.go({ view: 'picture' });
     assert.ok((await page.locator('.legend').innerText()).includes('1.25 per pixel'));
@@ -323,7 +323,7 @@ test('print shows rows without controls', async () => {
   }, { scheme: 'dark' });
 });
 
-test('data that is not that of a report is refused with a sentence', async () => {
+test('data that is not from a report is refused with a sentence', async () => {
   const file = join(kFolder, 'broken.html');
   writeFileSync(file, pageWith(readFileSync(kReport, 'utf8'), 'H4sIAAAAAAAAA0vMSUwBAFz/wbsFAAAA'));
   const context = await browser.newContext(), page = await context.newPage();

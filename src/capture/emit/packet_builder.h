@@ -28,7 +28,7 @@ class PacketBuilder {
   // Returns the id. Defines the object first if necessary.
   Id need(const std::shared_ptr<Object>& object);
   Id need(const std::shared_ptr<Pipeline>& pipeline);
-  // Of `label` within `root`; both may be null.
+  // The label `label` within `root`; both may be null.
   Id need(const Label* label, const Label* root = nullptr);
   void add_costs(Shader& shader);
 

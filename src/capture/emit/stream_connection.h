@@ -1,5 +1,5 @@
 // The process's connection to the receiver, shared by all devices. It owns what must be unique
-// within the stream: ids, modules and labels. The receiver is told of objects and labels that are
+// within the stream: ids, modules and labels. It tells the receiver which objects and labels are
 // gone, so that neither side keeps more than what is in use. It exists while there is an instance
 // that was created with a receiver or with the setting for live counters. With live counters only,
 // there may be no receiver.
@@ -59,7 +59,7 @@ struct Label : std::enable_shared_from_this<Label> {
   const Id id;
   const std::shared_ptr<const Label> parent;  // null: outermost
   const std::string name;
-  // Whether the receiver knows it. Set under the emission lock and the connection's mutex.
+  // True if the receiver knows it. Set under the emission lock and the connection's mutex.
   mutable bool sent = false;
 };
 using LabelRef = std::shared_ptr<const Label>;

@@ -29,7 +29,7 @@ struct Object : InternedObject {
 
   const char* const type;
   const uint64_t handle;
-  StreamConnection& connection;  // that of the device, which the object belongs to
+  StreamConnection& connection;  // of the device that owns the object
 };
 
 struct RenderPass : Object {

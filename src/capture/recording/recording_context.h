@@ -49,23 +49,23 @@ class RecordingContext {
   Images* images() { return images_ ? &*images_ : nullptr; }
   Frames& frames() { return frames_; }
 
-  // Whether commands recorded now are measured, for the receiver or for the live counters. Does not
+  // True if commands recorded now are measured, for the receiver or for the live counters. Does not
   // change once the capture has stopped: other threads may still record while exit() destroys what
   // the driver compiles with, and pipelines in another variant might have to be compiled.
   bool measures() const {
     if (stopped()) return stays_measured_.load(std::memory_order_relaxed);
     return connection_->receiving() || LiveTotals::instance().requested();
   }
-  // Whether they may be measured later.
+  // True if they may be measured later.
   bool may_measure() const {
     if (stopped()) return stays_measured_.load(std::memory_order_relaxed);
     return connection_->receiving() || connection_->settings().live_counters;
   }
-  // Whether render passes may be suspended.
+  // True if render passes may be suspended.
   bool may_suspend() const { return dynamic_rendering_; }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Whether command buffers that may be submitted again get a counting copy: not all frames are
+  // True if command buffers that may be submitted again get a counting copy: not all frames are
   // captured, and every command that the application records is known.
   bool copies() const { return copies_.load(std::memory_order_relaxed); }
   void stop_copies() { copies_.store(false, std::memory_order_relaxed); }

@@ -9,7 +9,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_device(VkDevice handle,
   if (handle == VK_NULL_HANDLE) return;
   const std::unique_ptr<Device> device = take_device(handle);
   if (!device) return;
-  // Of pools that the application has not destroyed.
+  // Command buffers of pools that the application has not destroyed.
   vk::guarded_void([&] {
     if (!device->state()) return;
     for (const auto& left : device->state()->command_buffers.values())

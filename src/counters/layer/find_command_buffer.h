@@ -7,7 +7,7 @@ namespace tally::counters {
 
 class CommandBuffer;
 
-// Of all devices. Every command buffer is also in its device's table.
+// The command buffers of all devices. Each one is also in its device's table.
 extern constinit vk::CommandBufferIndex<CommandBuffer> g_command_buffers;
 
 // For those that g_command_buffers.find_near() does not find. Null for one the layer does not know.
