@@ -37,8 +37,8 @@ class ShaderObjectRegistry {
     objects_.insert(handle, std::make_shared<const ShaderObject>(std::move(object)));
   }
   void remove(VkShaderEXT handle) { objects_.take(handle); }
-  // Selects the object if it has the flag and the pattern matches. What is bound from now on is
-  // counted.
+  // Selects the object if it has the flag and the pattern matches. Command buffers that bind it
+  // later count its commands.
   void select_named(VkShaderEXT handle, const std::string& name, const std::string& pattern);
   // An object without shaders if the handle is unknown. Null for a null handle.
   std::shared_ptr<const ShaderObject> find(VkShaderEXT handle) const;
