@@ -113,6 +113,10 @@ class Costs(unittest.TestCase):
         self.assertEqual(results["programs on lavapipe 26, start to end"]["rows"], {
             "cube": [10, "1.1 s", [1.018, 1.014, 1.055], "1.2 s", [1.083, 1.083, 1.083], "100 MB", [1.5, 1.5, 1.5]]})
 
+    def test_a_difference_that_is_lost_in_noise_is_left_out(self):
+        runs = [self.run_of(place, 1, count, wall, 1 + count) for place in ("bare", "tally") for count, wall in ((1, 1), (2, 0.9))]
+        self.assertEqual(list(self.add(runs, program="cube")), ["programs on lavapipe 26, start to end"])
+
     def test_frames_that_the_program_counts(self):
         runs = []
         for place, frames in (("bare", 1000), ("tally", 500)):
