@@ -32,7 +32,7 @@ VkResult create(VkDevice handle, VkShaderInstrumentationARM* instrumentation) {
   Device& device = *find_device(handle);
   DeviceState* state = device.state();
   if (!state || !state->instrumentation.enabled) return VK_ERROR_FEATURE_NOT_PRESENT;
-  auto object = std::make_shared<Instrumentation>(state->memory.records, state->memory.words);
+  auto object = std::make_shared<Instrumentation>(state->memory);
   // Unique across devices, so that the layer recognizes an object of another device.
   static std::atomic<uint64_t> next_object = 1;
   const uint64_t bits = kHandleTag | next_object.fetch_add(1, std::memory_order_relaxed);

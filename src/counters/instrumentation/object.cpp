@@ -9,12 +9,15 @@ namespace {
 // A page with less space left is not reused.
 constexpr VkDeviceSize kMinCapacity = 1024;
 constexpr VkDeviceSize kZeroedTogether = 4096;
+constexpr VkDeviceSize kResultAlignment = 64;
 
 }  // namespace
 
 Instrumentation::~Instrumentation() {
-  for (const RecordPage& page : pages_) record_pool_.release(page);
-  for (const WordPage& page : word_pages_) word_pool_.release(page);
+  const bool clean = all_gathered();
+  for (const RecordPage& page : pages_) memory_.records.release(page, clean);
+  for (const RecordPage& page : result_pages_) memory_.results.release(page);
+  for (const WordPage& page : word_pages_) memory_.words.release(page);
 }
 
 RecordRange& Instrumentation::add_range() {
@@ -35,12 +38,12 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
   pages_.reserve(pages_.size() + 1);
   zeroed_.reserve(pages_.size() + 1);
   RecordPage fresh;
-  const VkResult result = record_pool_.acquire_undefined(bytes, fresh);
+  const VkResult result = memory_.records.acquire_undefined(bytes, fresh);
   if (result != VK_SUCCESS) return result;
   page.index = static_cast<uint32_t>(pages_.size());
   page.page = fresh;
   page.used = 0;
-  page.zeroed = record_pool_.zeroed_bytes(fresh);
+  page.zeroed = memory_.records.zeroed_bytes(fresh);
   if (page.zeroed == 0 && !fresh.chunk->coherent()) {
     // Another thread that reads invalidates the whole page.
     RecordPool::zero(fresh, 0, fresh.size);
@@ -74,7 +77,7 @@ VkResult Instrumentation::open_words(OpenWords& words) {
   }
   word_pages_.reserve(word_pages_.size() + 1);
   WordPage fresh;
-  const VkResult result = word_pool_.acquire(fresh);
+  const VkResult result = memory_.words.acquire(fresh);
   if (result != VK_SUCCESS) return result;
   words = {fresh, 0};
   word_pages_.push_back(fresh);
@@ -86,27 +89,113 @@ void Instrumentation::close_words(const OpenWords& words) {
   if (words.page.chunk && words.used < words.page.count) open_words_.push_back(words);
 }
 
+VkResult Instrumentation::reserve_locked(VkDeviceSize bytes, RecordRange::Results& results) {
+  results_used_ = probe::align_up(results_used_, kResultAlignment);
+  if (result_pages_.empty() || result_pages_.back().size < results_used_ + bytes) {
+    result_pages_.reserve(result_pages_.size() + 1);
+    RecordPage fresh;
+    const VkResult result = memory_.results.acquire_undefined(bytes, fresh);
+    if (result != VK_SUCCESS) return result;
+    result_pages_.push_back(fresh);
+    results_used_ = 0;
+  }
+  results = {static_cast<uint32_t>(result_pages_.size() - 1), results_used_, bytes};
+  results_used_ += bytes;
+  return VK_SUCCESS;
+}
+
+VkResult Instrumentation::reserve_results(VkDeviceSize bytes, RecordRange::Results& results,
+                                          RecordPage& page) {
+  const std::lock_guard lock(mutex_);
+  const VkResult result = reserve_locked(bytes, results);
+  if (result == VK_SUCCESS) page = result_pages_[results.page];
+  return result;
+}
+
+VkResult Instrumentation::plan_gather(const RecordRange& range, RecordRange::Results& results,
+                                      std::vector<GatherRun>& moves) {
+  std::vector<RecordRun> runs;
+  range.collect(runs);
+  VkDeviceSize bytes = 0;
+  for (const RecordRun& run : runs) bytes += run.count * all_slots_bytes(*run.first.program, 0);
+  const std::lock_guard lock(mutex_);
+  const VkResult reserved = reserve_locked(bytes, results);
+  if (reserved != VK_SUCCESS) return reserved;
+  const RecordPage& target_page = result_pages_[results.page];
+  RecordPool::zero(target_page, results.offset, results.offset + bytes);
+  VkDeviceAddress target = target_page.address + results.offset;
+  for (const RecordRun& run : runs) {
+    const Program& program = *run.first.program;
+    const uint32_t shards_log2 = run.first.shards_log2;
+    const VkDeviceAddress source =
+        pages_[run.first.page].address + uint64_t{run.first.offset} * probe::kRecordAlignment;
+    for (size_t i = 0; i < kAddressSlots; ++i) {
+      const auto slot = static_cast<AddressSlot>(i);
+      const uint32_t capacity = program.capacities[i];
+      if (capacity == 0) continue;
+      moves.push_back(
+          {.source = source + slot_begin(program, slot, shards_log2),
+           .target = target + slot_begin(program, slot, 0),
+           .counters = capacity,
+           .records = run.count,
+           .shards_log2 = shards_log2,
+           .stride = probe::counter_bytes(probe::shard_stride(capacity)),
+           .source_distance = run.distance * static_cast<uint32_t>(probe::kRecordAlignment),
+           .target_distance = static_cast<uint32_t>(all_slots_bytes(program, 0))});
+    }
+    target += run.count * all_slots_bytes(program, 0);
+  }
+  return VK_SUCCESS;
+}
+
+void Instrumentation::gathered(RecordRange& range, const RecordRange::Results& results) {
+  const std::lock_guard lock(mutex_);
+  range.results = results;
+}
+
+bool Instrumentation::all_gathered() const {
+  return std::ranges::all_of(
+      ranges_, [](const RecordRange& range) { return range.results || range.empty(); });
+}
+
 VkResult Instrumentation::clear() {
   std::vector<RecordPage> used;
   {
     const std::lock_guard lock(mutex_);
+    for (const RecordRange& range : ranges_) {
+      if (!range.results) continue;
+      RecordPool::zero(result_pages_[range.results->page], range.results->offset,
+                       range.results->offset + range.results->bytes);
+    }
+    // The GPU has left zeros.
+    if (all_gathered()) return VK_SUCCESS;
     used = pages_;
     for (size_t i = 0; i < used.size(); ++i) used[i].size = zeroed_[i];
   }
   std::erase_if(used, [](const RecordPage& page) { return page.size == 0; });
-  return record_pool_.clear(used);
-}
-
-std::vector<RecordPage> Instrumentation::pages() const {
-  const std::lock_guard lock(mutex_);
-  return pages_;
+  return memory_.records.clear(used);
 }
 
 VkResult Instrumentation::values(const ValuesRequest& request) const {
   std::vector<RecordRun> runs;
+  std::vector<RecordPage> results;
+  std::vector<RecordPage> records;  // empty if the GPU has gathered all
   {
     const std::lock_guard lock(mutex_);
-    for (const RecordRange& range : ranges_) range.collect(runs);
+    results = result_pages_;
+    if (!all_gathered()) records = pages_;
+    for (const RecordRange& range : ranges_) {
+      if (range.results) {
+        range.collect_results(runs);
+      } else {
+        const size_t first = runs.size();
+        range.collect(runs);
+        // Result pages come first.
+        for (size_t i = first; i < runs.size(); ++i) {
+          runs[i].first.page += static_cast<uint32_t>(results.size());
+        }
+      }
+    }
   }
   // Several command buffers may have recorded into the object at the same time.
   std::ranges::sort(runs, {}, [](const RecordRun& run) { return run.first.result_index; });
@@ -115,9 +204,9 @@ VkResult Instrumentation::values(const ValuesRequest& request) const {
     return VK_SUCCESS;
   }
   RecordSnapshot snapshot;
-  const VkResult result = record_pool_.read(pages(), snapshot);
-  return result == VK_SUCCESS ? write_blocks(runs, {snapshot.pages(), snapshot.cached()}, request)
-                              : result;
+  VkResult result = memory_.results.read(results, snapshot);
+  if (result == VK_SUCCESS) result = memory_.records.read(records, snapshot);
+  return result == VK_SUCCESS ? write_blocks(runs, snapshot.pages(), request) : result;
 }
 
 void Instrumentation::set_name(std::string name) {

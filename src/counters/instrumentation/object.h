@@ -15,11 +15,25 @@
 
 #include "counters/instrumentation/record_range.h"
 #include "counters/instrumentation/values.h"
-#include "counters/memory/record_pool.h"
-#include "counters/memory/word_pool.h"
+#include "counters/memory/device_memory.h"
 #include "counters/objects/submission.h"
 
 namespace tally::counters {
+
+// Counters that the GPU moves, as glsl/gather_records.comp knows it: of one slot of the records of
+// a run.
+struct GatherRun {
+  VkDeviceAddress source = 0, target = 0;  // of the first record
+  uint32_t counters = 0;                   // of a record
+  uint32_t records = 0;
+  uint32_t shards_log2 = 0;
+  uint32_t stride = 0;           // between shards, in bytes
+  uint32_t source_distance = 0;  // between records, in bytes
+  uint32_t target_distance = 0;
+  // The place in the dispatch: set by RecordGather.
+  uint32_t first_group = 0;
+  uint32_t groups_of_record = 0;
+};
 
 class Instrumentation {
  public:
@@ -45,8 +59,7 @@ class Instrumentation {
     uint32_t used = 0;
   };
 
-  Instrumentation(RecordPool& records, WordPool& words)
-      : record_pool_(records), word_pool_(words) {}
+  explicit Instrumentation(DeviceMemory& memory) : memory_(memory) {}
   ~Instrumentation();
   Instrumentation(const Instrumentation&) = delete;
   Instrumentation& operator=(const Instrumentation&) = delete;
@@ -66,6 +79,14 @@ class Instrumentation {
   VkResult open_words(OpenWords& words);
   void close_words(const OpenWords& words);
 
+  // Reserves zeroed results for the records of a range whose recording has ended, and appends what
+  // moves them there. Then `gathered` says that a command does so.
+  VkResult plan_gather(const RecordRange& range, RecordRange::Results& results,
+                       std::vector<GatherRun>& moves);
+  void gathered(RecordRange& range, const RecordRange::Results& results);
+  // Memory of the object that the host writes and the GPU reads.
+  VkResult reserve_results(VkDeviceSize bytes, RecordRange::Results& results, RecordPage& page);
+
   VkResult clear();
   VkResult values(const ValuesRequest& request) const;
 
@@ -77,16 +98,18 @@ class Instrumentation {
   bool in_use();
 
  private:
-  std::vector<RecordPage> pages() const;
+  VkResult reserve_locked(VkDeviceSize bytes, RecordRange::Results& results);
+  bool all_gathered() const;
 
-  RecordPool& record_pool_;
-  WordPool& word_pool_;
+  DeviceMemory& memory_;
   std::atomic<uint32_t> next_index_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   std::deque<RecordRange> ranges_;
   std::vector<RecordPage> pages_;
   std::vector<VkDeviceSize> zeroed_;  // of each page, when it was closed last
   std::vector<OpenPage> open_pages_;
+  std::vector<RecordPage> result_pages_;
+  VkDeviceSize results_used_ = 0;  // of the last result page
   std::vector<WordPage> word_pages_;
   std::vector<OpenWords> open_words_;
   std::vector<std::shared_ptr<Submission>> submissions_;

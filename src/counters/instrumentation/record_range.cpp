@@ -57,4 +57,19 @@ void RecordRange::collect(std::vector<RecordRun>& runs) const {
   }
 }
 
+void RecordRange::collect_results(std::vector<RecordRun>& runs) const {
+  const size_t first = runs.size();
+  collect(runs);
+  VkDeviceSize offset = results->offset;
+  for (size_t i = first; i < runs.size(); ++i) {
+    RecordRun& run = runs[i];
+    const uint64_t bytes = all_slots_bytes(*run.first.program, 0);
+    run.first.page = results->page;
+    run.first.offset = static_cast<uint32_t>(offset / probe::kRecordAlignment);
+    run.first.shards_log2 = 0;
+    run.distance = static_cast<uint32_t>(bytes / probe::kRecordAlignment);
+    offset += run.count * bytes;
+  }
+}
+
 }  // namespace tally::counters

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "counters/instrumentation/values.h"
@@ -34,6 +35,20 @@ class RecordRange {
   // Keeps the program alive while records point to it.
   void keep(const std::shared_ptr<const Program>& program);
   void collect(std::vector<RecordRun>& runs) const;
+  bool empty() const { return first_.runs[0].count.load(std::memory_order_acquire) == 0; }
+
+  // Where the GPU gathers the records: each with one shard, in the order of the runs.
+  struct Results {
+    uint32_t page = 0;  // index into the object's result pages
+    VkDeviceSize offset = 0;
+    VkDeviceSize bytes = 0;
+  };
+  // Guarded by the object. Set once the recording has ended.
+  std::optional<Results> results;
+  // As collect(), but the records of the runs are the results.
+  void collect_results(std::vector<RecordRun>& runs) const;
+  // Set by the thread that appends: queries count in the same records, so they stay where they are.
+  bool shared = false;
 
  private:
   // A RecordRun that grows. Readers see `count` change, and `distance` before the second record:

@@ -19,6 +19,7 @@ void InstrumentationRecorder::close_pages() {
 void InstrumentationRecorder::reset() {
   close_pages();
   objects_.clear();
+  ranges_.clear();
 }
 
 void InstrumentationRecorder::add_object(const std::shared_ptr<Instrumentation>& object) {
@@ -28,6 +29,7 @@ void InstrumentationRecorder::add_object(const std::shared_ptr<Instrumentation>&
 void InstrumentationRecorder::begin(const std::shared_ptr<Instrumentation>& object) {
   add_object(object);
   range_ = &object->add_range();
+  ranges_.push_back({object, range_});
   active_ = object;
   kept_program_ = nullptr;
 }
@@ -36,6 +38,14 @@ void InstrumentationRecorder::end() { close_pages(); }
 
 void InstrumentationRecorder::execute(const InstrumentationRecorder& secondary) {
   for (const auto& object : secondary.objects_) add_object(object);
+}
+
+std::vector<RecordedRange> InstrumentationRecorder::gatherable() const {
+  std::vector<RecordedRange> ranges = ranges_;
+  std::erase_if(ranges, [](const RecordedRange& recorded) {
+    return recorded.range->empty() || recorded.range->shared;
+  });
+  return ranges;
 }
 
 VkResult InstrumentationRecorder::reserve(uint64_t bytes, uint32_t shards_log2,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "counters/instrumentation/gather.h"
 #include "counters/instrumentation/object.h"
 #include "counters/instrumentation/record_range.h"
 #include "counters/instrumentation/shard_table.h"
@@ -25,6 +26,10 @@ class InstrumentationRecorder {
   // Objects that commands of this command buffer, or of executed secondaries, write to.
   const std::vector<std::shared_ptr<Instrumentation>>& objects() const { return objects_; }
   void execute(const InstrumentationRecorder& secondary);
+  // The ranges of this command buffer whose records can be gathered at its end.
+  std::vector<RecordedRange> gatherable() const;
+  // Queries read the records of the active range.
+  void share() { range_->shared = true; }
 
   const ShardTable& shards() const { return shards_; }
 
@@ -64,6 +69,7 @@ class InstrumentationRecorder {
   Instrumentation::OpenWords words_;
   const Program* kept_program_ = nullptr;  // the last one that the range keeps alive
   std::vector<std::shared_ptr<Instrumentation>> objects_;
+  std::vector<RecordedRange> ranges_;
 };
 
 }  // namespace tally::counters

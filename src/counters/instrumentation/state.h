@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "counters/instrumentation/gather.h"
 #include "counters/instrumentation/object.h"
 #include "counters/instrumentation/object_names.h"
 #include "counters/instrumentation/shard_table.h"
@@ -21,6 +22,7 @@ struct InstrumentationState {
 
   const bool enabled;  // the application enabled the feature
   const ShardTable shards;
+  std::unique_ptr<RecordGather> gather;  // null where the host reads records where they are
   vk::HandleMap<VkShaderInstrumentationARM, std::shared_ptr<Instrumentation>> objects;
   ObjectNames names;
 

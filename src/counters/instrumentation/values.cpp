@@ -176,21 +176,20 @@ class RecordCopies {
 // Writes the blocks of records.
 class RecordWriter {
  public:
-  RecordWriter(const ValuesRequest& request, bool cached)
-      : request_(request), cached_(cached), writer_(request) {}
+  explicit RecordWriter(const ValuesRequest& request) : request_(request), writer_(request) {}
 
   uint32_t written() const { return writer_.written(); }
 
   // False if the array is full before all blocks of the run are written.
-  bool write(const RecordRun& run, std::span<const uint64_t> page) {
+  bool write(const RecordRun& run, const PageWords& page) {
     const uint64_t bytes = all_slots_bytes(*run.first.program, run.first.shards_log2);
     std::span<const uint64_t> before;
     for (uint32_t i = 0; i < run.count; ++i) {
       const InstrumentationRecord record = run.at(i);
-      auto words = part_of(page, uint64_t{record.offset} * probe::kRecordAlignment, bytes);
-      if (!cached_ && !words.empty()) {
+      auto words = part_of(page.words, uint64_t{record.offset} * probe::kRecordAlignment, bytes);
+      if (!page.cached && !words.empty()) {
         bool copied = false;
-        words = copies_.first(rest_of(run, i, page, words), words.size(), copied);
+        words = copies_.first(rest_of(run, i, page.words, words), words.size(), copied);
         if (copied) before = {};
       }
       // Many small draws count the same.
@@ -241,7 +240,6 @@ class RecordWriter {
   }
 
   const ValuesRequest& request_;
-  const bool cached_;
   RecordCopies copies_;
   RecordReader reader_;
   BlockWriter writer_;
@@ -259,11 +257,11 @@ uint32_t count_blocks(std::span<const RecordRun> runs) {
   return static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));
 }
 
-VkResult write_blocks(std::span<const RecordRun> runs, RecordPages pages,
+VkResult write_blocks(std::span<const RecordRun> runs, std::span<const PageWords> pages,
                       const ValuesRequest& request) {
-  RecordWriter writer(request, pages.cached);
+  RecordWriter writer(request);
   const bool complete = std::ranges::all_of(
-      runs, [&](const RecordRun& run) { return writer.write(run, pages.pages[run.first.page]); });
+      runs, [&](const RecordRun& run) { return writer.write(run, pages[run.first.page]); });
   *request.count = writer.written();
   return complete ? VK_SUCCESS : VK_INCOMPLETE;
 }

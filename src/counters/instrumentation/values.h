@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/memory/record_pool.h"
 #include "counters/shader/metrics.h"
 #include "counters/shader/program.h"
 
@@ -47,15 +48,9 @@ struct ValuesRequest {
   std::vector<std::string>* findings = nullptr;  // inconsistent counts; null: not checked
 };
 
-// The contents of the object's pages.
-struct RecordPages {
-  std::span<const std::span<const uint64_t>> pages;
-  bool cached = true;  // by the processor
-};
-
-// `runs` must be sorted by result index.
+// `runs` must be sorted by result index. `pages`: what InstrumentationRecord::page is an index of.
 uint32_t count_blocks(std::span<const RecordRun> runs);
-VkResult write_blocks(std::span<const RecordRun> runs, RecordPages pages,
+VkResult write_blocks(std::span<const RecordRun> runs, std::span<const PageWords> pages,
                       const ValuesRequest& request);
 
 }  // namespace tally::counters

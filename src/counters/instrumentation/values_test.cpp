@@ -49,9 +49,9 @@ class Values : public testing::Test {
   Words write(std::span<const RecordRun> runs, uint32_t capacity, VkResult expected,
               bool cached) const {
     Words blocks(size_t{capacity} * kBlockWords);
-    const std::vector<std::span<const uint64_t>> pages{page_};
+    const PageWords page{page_, cached};
     const VkResult result = write_blocks(
-        runs, {pages, cached}, {.metrics = metrics_, .count = &capacity, .blocks = blocks.data()});
+        runs, {&page, 1}, {.metrics = metrics_, .count = &capacity, .blocks = blocks.data()});
     EXPECT_EQ(result, expected);
     blocks.resize(size_t{capacity} * kBlockWords);
     return blocks;

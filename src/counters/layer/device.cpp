@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "counters/memory/memory_type.h"
 #include "vk/bind_point.h"
 #include "vk/own_call.h"
 
@@ -165,6 +166,7 @@ MemoryContext Device::make_memory_context(const DeviceCreation& creation) const 
   memory.mode = creation.record_memory();
   memory.feedback_counters = creation.emulated_queries().transform_feedback;
   memory.conditions = creation.conditional_rendering();
+  memory.gathers = memory.mode == RecordMemory::Device || !caches_host_records(gpu_.memory);
   memory.limit = creation.options().record_memory_limit;
   memory.set_loader_data = next_device_.set_device_loader_data;
   if (memory.mode == RecordMemory::Device) {
@@ -182,6 +184,10 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
   auto state = std::make_unique<DeviceState>(
       context, make_memory_context(creation), needs, rules, make_instrumenter_options(creation),
       make_shard_table(creation), creation.compile_threads());
+  if (needs.instrumentation && state->memory.context.gathers) {
+    state->instrumentation.gather =
+        std::make_unique<RecordGather>(handle_, next_, push_offsets(rules, 0));
+  }
   if (needs.regions) {
     state->regions = std::make_unique<RegionState>(state->context, state->memory,
                                                    push_offsets(rules, 8 * rules.address_slots));

@@ -32,6 +32,7 @@ enum HookCondition : uint32_t {
   kHeaps = 1024,              // VK_EXT_descriptor_heap is enabled with a feature of the layer
   kDescriptors = 2048,        // kHeaps or kPerformanceQueries
   kPerformanceQueries = 512,  // one of the two kinds of performance queries is emulated
+  kRendering = 4096,          // kPasses, or the GPU gathers records
   kWhereBelow = 8,            // an instance function of an extension that the layers below have
 };
 

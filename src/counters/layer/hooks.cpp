@@ -63,6 +63,8 @@ bool applies(const Device& device, uint32_t condition) {
       return device.queries() != nullptr;
     case kPasses:
       return device.regions() != nullptr || device.queries() != nullptr;
+    case kRendering:
+      return applies(device, kPasses) || (device.state() && device.state()->instrumentation.gather);
     case kProfilingLock:
       return device.profiling_lock() != nullptr;
     case kHeaps:

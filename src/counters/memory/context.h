@@ -28,7 +28,9 @@ struct MemoryContext {
   RecordMemory mode = RecordMemory::Host;
   bool feedback_counters = false;  // transform feedback may store its counters in records
   bool conditions = false;         // conditional rendering may read from records
-  VkDeviceSize limit = 0;          // bytes of all records together; 0: no limit
+  // The processor does not cache records: the GPU gathers them (instrumentation/gather.h).
+  bool gathers = false;
+  VkDeviceSize limit = 0;  // bytes of all records together; 0: no limit
   PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
 
   // A queue that the layer may use.

@@ -14,6 +14,7 @@ struct DeviceMemory {
         host_context(in_host_memory(memory_context)),
         records(context),
         host_pages(host_context),
+        results(host_context, Chunk::Use::HostResults),
         words(context) {
     context.transfer_queue_mutex = &queue_mutex;
   }
@@ -25,6 +26,7 @@ struct DeviceMemory {
   std::mutex queue_mutex;      // locked only where shares_queue()
   RecordPool records;
   RecordPool host_pages;
+  RecordPool results;  // what the GPU gathers from records; in memory that the processor caches
   WordPool words;
 
   // True if the layer copies records on a queue that the application may use too.
@@ -33,6 +35,7 @@ struct DeviceMemory {
  private:
   static MemoryContext in_host_memory(MemoryContext memory) {
     memory.mode = RecordMemory::Host;
+    memory.gathers = false;
     return memory;
   }
 };

@@ -51,6 +51,11 @@ std::optional<uint32_t> host_memory_type(const VkPhysicalDeviceMemoryProperties&
   });
 }
 
+bool caches_host_records(const VkPhysicalDeviceMemoryProperties& memory) {
+  const auto type = host_memory_type(memory, ~0u);
+  return type && (memory.memoryTypes[*type].propertyFlags & kCached) != 0;
+}
+
 std::optional<uint32_t> device_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                            uint32_t allowed) {
   return best(memory, allowed, [](VkMemoryPropertyFlags flags) {

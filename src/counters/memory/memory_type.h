@@ -18,6 +18,9 @@ RecordMemory resolve_record_memory(RecordMemory wanted,
 std::optional<uint32_t> host_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                          uint32_t allowed);
 
+// True if the processor caches the memory of mode Host.
+bool caches_host_records(const VkPhysicalDeviceMemoryProperties& memory);
+
 // For mode Device: device-local memory. Prefers memory that is not host-visible.
 std::optional<uint32_t> device_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                            uint32_t allowed);

@@ -18,7 +18,8 @@ uint32_t blocks_for(VkDeviceSize bytes) {
 
 }  // namespace
 
-RecordPool::RecordPool(const MemoryContext& context) : context_(context) {
+RecordPool::RecordPool(const MemoryContext& context, Chunk::Use use)
+    : context_(context), use_(on_device() ? Chunk::Use::DeviceRecords : use) {
   if (on_device()) transfer_ = std::make_unique<Transfer>(context);
 }
 
@@ -40,12 +41,11 @@ VkResult RecordPool::add_slab(uint32_t wanted_blocks) {
   }
   auto slab = std::make_unique<Slab>();
   VkResult result = VK_SUCCESS;
-  slab->chunk = Chunk::create(
-      context_, on_device() ? Chunk::Use::DeviceRecords : Chunk::Use::HostRecords, bytes, result);
+  slab->chunk = Chunk::create(context_, use_, bytes, result);
   if (!slab->chunk) return result;
   slab->blocks = block_run(0, std::min(blocks_for(bytes), kSlabBlocks));
   slab->free = slab->blocks;
-  slab->dirty = on_device() ? slab->blocks : 0;
+  slab->dirty = knows_dirt() ? slab->blocks : 0;
   total_ += bytes;
   slabs_.push_back(std::move(slab));
   return on_device() ? start_zeroing(*slabs_.back()) : VK_SUCCESS;
@@ -59,9 +59,9 @@ RecordPage RecordPool::make_page(Slab& slab, uint32_t first, uint32_t count) {
           slab.chunk->address() + offset};
 }
 
-bool RecordPool::take_run(uint32_t count, RecordPage& page) {
+bool RecordPool::take_run(uint32_t count, bool clean, RecordPage& page) {
   for (const auto& slab : slabs_) {
-    const uint64_t usable = slab->free & ~slab->dirty;
+    const uint64_t usable = slab->free & ~(clean ? slab->dirty : 0);
     if (count > kSlabBlocks) {
       if (usable != slab->blocks || slab->chunk->size() < count * kBlockBytes) continue;
       page = make_page(*slab, 0, count);
@@ -79,15 +79,21 @@ VkResult RecordPool::acquire_undefined(VkDeviceSize bytes, RecordPage& page) {
   const uint32_t count = std::max(1u, blocks_for(bytes));
   const std::lock_guard lock(mutex_);
   if (on_device()) return find_clean_run(count, page);
-  if (take_run(count, page)) return VK_SUCCESS;
-  const VkResult result = add_slab(count);
-  if (result == VK_SUCCESS) take_run(count, page);
-  return result;
+  if (take_run(count, true, page)) return VK_SUCCESS;
+  if (!take_run(count, false, page)) {
+    const VkResult result = add_slab(count);
+    if (result != VK_SUCCESS) return result;
+    take_run(count, false, page);
+  }
+  if (!knows_dirt()) return VK_SUCCESS;
+  zero(page, 0, page.size);
+  slab_of(page)->dirty &= ~blocks_of(page);
+  return VK_SUCCESS;
 }
 
 VkResult RecordPool::acquire(VkDeviceSize bytes, RecordPage& page) {
   const VkResult result = acquire_undefined(bytes, page);
-  if (result == VK_SUCCESS && !on_device()) zero(page, 0, page.size);
+  if (result == VK_SUCCESS && !knows_dirt()) zero(page, 0, page.size);
   return result;
 }
 
@@ -103,14 +109,17 @@ RecordPool::Slab* RecordPool::slab_of(const RecordPage& page) {
   return found == slabs_.end() ? nullptr : found->get();
 }
 
-void RecordPool::release(const RecordPage& page) {
+uint64_t RecordPool::blocks_of(const RecordPage& page) {
+  return block_run(static_cast<uint32_t>(page.offset / kBlockBytes),
+                   std::min(blocks_for(page.size), kSlabBlocks));
+}
+
+void RecordPool::release(const RecordPage& page, bool clean) {
   const std::lock_guard lock(mutex_);
   Slab* slab = slab_of(page);
   if (!slab) return;
-  const uint64_t run = block_run(static_cast<uint32_t>(page.offset / kBlockBytes),
-                                 std::min(blocks_for(page.size), kSlabBlocks));
-  slab->free |= run;
-  if (on_device()) slab->dirty |= run;
+  slab->free |= blocks_of(page);
+  if (knows_dirt() && !clean) slab->dirty |= blocks_of(page);
   // Frees an empty slab if it is a large one, or if another slab is left.
   const bool large = slab->chunk->size() > kSlabBlocks * kBlockBytes;
   if (slab->free != slab->blocks || slab->job || (!large && slabs_.size() == 1)) return;
@@ -138,8 +147,7 @@ VkResult RecordPool::read(std::span<const RecordPage> pages, RecordSnapshot& sna
   if (!on_device()) {
     for (const RecordPage& page : pages) {
       page.chunk->invalidate(page.offset, page.size);
-      snapshot.pages_.push_back(words(*page.chunk, page.offset, page.size));
-      snapshot.cached_ &= page.chunk->cached();
+      snapshot.pages_.push_back({words(*page.chunk, page.offset, page.size), page.chunk->cached()});
     }
     return VK_SUCCESS;
   }
@@ -147,25 +155,24 @@ VkResult RecordPool::read(std::span<const RecordPage> pages, RecordSnapshot& sna
   for (const RecordPage& page : pages) total += page.size;
   if (total == 0) return VK_SUCCESS;
   VkResult result = VK_SUCCESS;
-  snapshot.staging_ = Chunk::create(context_, Chunk::Use::Staging, total, result);
-  if (!snapshot.staging_) return result;
+  auto staging = Chunk::create(context_, Chunk::Use::Staging, total, result);
+  if (!staging) return result;
   result = transfer_->run([&](VkCommandBuffer commands) {
     VkDeviceSize target = 0;
     for (const RecordPage& page : pages) {
       const VkBufferCopy copy{page.offset, target, page.size};
-      context_.next->CmdCopyBuffer(commands, page.chunk->buffer(), snapshot.staging_->buffer(), 1,
-                                   &copy);
+      context_.next->CmdCopyBuffer(commands, page.chunk->buffer(), staging->buffer(), 1, &copy);
       target += page.size;
     }
   });
   if (result != VK_SUCCESS) return result;
-  snapshot.staging_->invalidate(0, total);
-  snapshot.cached_ = snapshot.staging_->cached();
+  staging->invalidate(0, total);
   VkDeviceSize source = 0;
   for (const RecordPage& page : pages) {
-    snapshot.pages_.push_back(words(*snapshot.staging_, source, page.size));
+    snapshot.pages_.push_back({words(*staging, source, page.size), staging->cached()});
     source += page.size;
   }
+  snapshot.staging_.push_back(std::move(staging));
   return VK_SUCCESS;
 }
 
@@ -211,7 +218,7 @@ VkResult RecordPool::find_clean_run(uint32_t count, RecordPage& page) {
   for (const auto& slab : slabs_) {
     if (slab->job && transfer_->done(*slab->job)) finish_zeroing(*slab);
   }
-  while (!take_run(count, page)) {
+  while (!take_run(count, true, page)) {
     Slab* slab = find_slab(count, true);
     if (!slab) {
       slab = find_slab(count, false);

@@ -4,7 +4,8 @@
 //
 // Mode Host: pages are mapped, and the host zeroes them when they are acquired, or their caller
 // does it piece by piece. Mode Device: the GPU zeroes pages ahead of time, and the host reads a
-// copy.
+// copy. Where the GPU gathers records (MemoryContext::gathers), it leaves zeros: their pages come
+// back clean and need no other zeroing.
 #pragma once
 
 #include <memory>
@@ -25,25 +26,29 @@ struct RecordPage {
   VkDeviceAddress address = 0;  // of its first byte; a multiple of probe::kShardAlignment
 };
 
-// The contents of pages at the time of the read.
+// The contents of a page at the time of the read.
+struct PageWords {
+  std::span<const uint64_t> words;
+  bool cached = true;  // by the processor. Otherwise read them with copy_uncached().
+};
+
 class RecordSnapshot {
  public:
-  std::span<const std::span<const uint64_t>> pages() const { return pages_; }
-  // True if the processor caches them all. Otherwise read them with copy_uncached().
-  bool cached() const { return cached_; }
+  // In the order in which they were read.
+  std::span<const PageWords> pages() const { return pages_; }
 
  private:
   friend class RecordPool;
-  std::vector<std::span<const uint64_t>> pages_;
-  std::unique_ptr<Chunk> staging_;
-  bool cached_ = true;
+  std::vector<PageWords> pages_;
+  std::vector<std::unique_ptr<Chunk>> staging_;
 };
 
 class RecordPool {
  public:
   static constexpr VkDeviceSize kBlockBytes = 64 * 1024;
 
-  explicit RecordPool(const MemoryContext& context);
+  // `use`: of the memory in mode Host.
+  explicit RecordPool(const MemoryContext& context, Chunk::Use use = Chunk::Use::HostRecords);
   ~RecordPool();
   RecordPool(const RecordPool&) = delete;
   RecordPool& operator=(const RecordPool&) = delete;
@@ -52,13 +57,15 @@ class RecordPool {
   VkResult acquire(VkDeviceSize bytes, RecordPage& page);
   // A page of which only the first `zeroed_bytes()` bytes are zero.
   VkResult acquire_undefined(VkDeviceSize bytes, RecordPage& page);
-  VkDeviceSize zeroed_bytes(const RecordPage& page) const { return on_device() ? page.size : 0; }
+  VkDeviceSize zeroed_bytes(const RecordPage& page) const { return knows_dirt() ? page.size : 0; }
   // Mode Host.
   static void zero(const RecordPage& page, VkDeviceSize begin, VkDeviceSize end);
-  // No command that writes to the page may be pending.
-  void release(const RecordPage& page);
+  // No command that writes to the page may be pending. `clean`: the page is all zeros, as it was
+  // acquired.
+  void release(const RecordPage& page, bool clean = false);
 
   VkResult clear(std::span<const RecordPage> pages);
+  // Adds the pages to the snapshot.
   VkResult read(std::span<const RecordPage> pages, RecordSnapshot& snapshot);
 
  private:
@@ -67,16 +74,19 @@ class RecordPool {
     // Block masks.
     uint64_t blocks = 0;   // existing blocks
     uint64_t free = 0;     // not acquired
-    uint64_t dirty = 0;    // mode Device: must be zeroed before use
+    uint64_t dirty = 0;    // must be zeroed before use; where knows_dirt()
     uint64_t zeroing = 0;  // mode Device: dirty blocks that the pending job zeroes
     std::optional<Transfer::Job> job;
   };
 
   bool on_device() const { return context_.mode == RecordMemory::Device; }
+  bool knows_dirt() const { return on_device() || context_.gathers; }
   VkResult add_slab(uint32_t wanted_blocks);
-  bool take_run(uint32_t count, RecordPage& page);
+  // From blocks that are not dirty, or from any.
+  bool take_run(uint32_t count, bool clean, RecordPage& page);
   RecordPage make_page(Slab& slab, uint32_t first, uint32_t count);
   Slab* slab_of(const RecordPage& page);
+  static uint64_t blocks_of(const RecordPage& page);
 
   // Mode Device.
   VkResult start_zeroing(Slab& slab);
@@ -87,6 +97,7 @@ class RecordPool {
   void zero_ahead();
 
   const MemoryContext& context_;
+  const Chunk::Use use_;
   std::unique_ptr<Transfer> transfer_;
   std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Slab>> slabs_;

@@ -124,6 +124,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   if (packed) bound.run = {&program, bytes};
   recorder.append(index, offset, shards, bound.program());
   if (shared) {
+    recorder.share();
     state_.queries->share(bound.program(), {address, shards}, bytes);
   }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
+
 namespace tally::counters {
 
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind kind)
@@ -19,6 +21,24 @@ void CommandBuffer::reset() {
   kept_.clear();
 }
 
+void CommandBuffer::begin(VkCommandBufferUsageFlags usage) {
+  reset();
+  simultaneous_ = (usage & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
+  suspended_ = false;
+}
+
+// Between the parts of a suspended pass there can be no dispatch.
+void CommandBuffer::gather_records() {
+  RecordGather* gather = state_.device.instrumentation.gather.get();
+  if (!gather || is_secondary() || simultaneous_ || suspended_ || !kind_.computes) return;
+  const std::vector<RecordedRange> ranges = state_.instrumentation.gatherable();
+  if (ranges.empty()) return;
+  const VkResult result = gather->record({handle(), state_.bound.uses_heaps()}, ranges);
+  if (result == VK_SUCCESS) return;
+  log_once(LogLevel::Warning, "records are read where they are, which is slow: {}",
+           vk::take_own_failure(result).text());
+}
+
 void CommandBuffer::end() {
   leave_subpass();
   if (instrumented()) end_instrumentation();
@@ -26,6 +46,7 @@ void CommandBuffer::end() {
   if (state_.driver_queries && !is_secondary()) {
     state_.status.note(state_.driver_queries->record_others(*state_.queries));
   }
+  gather_records();
   if (state_.status.error == VK_SUCCESS) return;
   state_.device.context.messages.notice(
       "TALLY-uncounted-commands", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),
@@ -77,6 +98,7 @@ void CommandBuffer::begin_capture(RegionRequest request) {
 }
 
 void CommandBuffer::begin_pass(const RenderPassShape& shape, bool suspending) {
+  suspended_ = suspending;
   if (state_.queries) state_.queries->begin_pass(shape, suspending);
 }
 

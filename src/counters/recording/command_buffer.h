@@ -23,6 +23,7 @@ class CommandBuffer {
   struct Kind {
     VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
     bool is_protected = false;
+    bool computes = false;  // its queue family has compute operations
   };
 
   CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind kind);
@@ -59,6 +60,7 @@ class CommandBuffer {
 
   // --- the recording. reset() discards everything that was recorded.
   void reset();
+  void begin(VkCommandBufferUsageFlags usage);
   // Reports the layer's first failure. The application's commands are recorded nonetheless.
   void end();
   void fail(VkResult error) { state_.status.note(error); }
@@ -92,8 +94,12 @@ class CommandBuffer {
   const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 
  private:
+  void gather_records();
+
   CommandState state_;
   Kind kind_;
+  bool simultaneous_ = false;
+  bool suspended_ = false;  // its last pass goes on in another command buffer
   ActionRecorder actions_;
   CommandCounts counts_;
   QueryCommands query_commands_;

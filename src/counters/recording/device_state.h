@@ -22,6 +22,7 @@ class CommandBuffer;
 // A VkCommandPool and the command buffers that were allocated from it.
 struct CommandPool {
   bool is_protected = false;
+  bool computes = false;                 // its queue family has compute operations
   std::vector<VkCommandBuffer> buffers;  // externally synchronized, as the pool is
 };
 

@@ -19,6 +19,9 @@ VkResult create_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
   if (result != VK_SUCCESS || !state) return result;
   auto known = std::make_shared<CommandPool>();
   known->is_protected = (info->flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT) != 0;
+  const auto& families = state->context.gpu.queue_families;
+  known->computes = info->queueFamilyIndex < families.size() &&
+                    (families[info->queueFamilyIndex].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
   state->command_pools.insert(*pool, std::move(known));
   return result;
 }
@@ -70,7 +73,7 @@ VkResult allocate(VkDevice handle, const VkCommandBufferAllocateInfo* info,
   for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
     pool->buffers.push_back(buffers[i]);
     auto added = std::make_shared<CommandBuffer>(
-        buffers[i], *state, CommandBuffer::Kind{info->level, pool->is_protected});
+        buffers[i], *state, CommandBuffer::Kind{info->level, pool->is_protected, pool->computes});
     g_command_buffers.insert(buffers[i], added.get());
     state->command_buffers.insert(buffers[i], std::move(added));
   }
@@ -106,7 +109,7 @@ bool inherits_heaps(const VkCommandBufferInheritanceInfo& info) {
 VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
                                           const VkCommandBufferBeginInfo* info) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state) state->reset();
+  if (state) state->begin(info->flags);
   if (state && state->is_secondary() && info->pInheritanceInfo) {
     if (inherits_heaps(*info->pInheritanceInfo)) {
       state->bound().set_descriptors(DescriptorKind::Heaps);

@@ -354,8 +354,8 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   pass("vkCmdBeginRenderPass", hook_begin_render_pass);
   pass("vkCmdBeginRenderPass2", hook_begin_render_pass2);
   pass("vkCmdBeginRenderPass2KHR", hook_begin_render_pass2);
-  pass("vkCmdBeginRendering", hook_begin_rendering);
-  pass("vkCmdBeginRenderingKHR", hook_begin_rendering);
+  hooks.push_back(vk::hook("vkCmdBeginRendering", hook_begin_rendering, kRendering));
+  hooks.push_back(vk::hook("vkCmdBeginRenderingKHR", hook_begin_rendering, kRendering));
   pass("vkCmdEndRenderPass", hook_end_render_pass);
   pass("vkCmdEndRenderPass2", hook_end_render_pass2);
   pass("vkCmdEndRenderPass2KHR", hook_end_render_pass2);

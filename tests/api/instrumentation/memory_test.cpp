@@ -65,6 +65,52 @@ TEST_F(Memory, records_grow_over_many_chunks) {
   }
 }
 
+// The GPU gathers the records of the first of the three command buffers alone.
+TEST_F(Memory, executions_add_up_whether_or_not_the_gpu_gathers_the_records) {
+  for (const char* mode : kModes) {
+    start({{"record_memory", mode}});
+    const Instrumentation instrumentation(context());
+    const auto measured = [&](VkCommandBuffer commands, uint32_t groups) {
+      instrumentation.begin(commands);
+      dispatch(commands, work().counting, groups);
+      instrumentation.end(commands);
+      check(vkEndCommandBuffer(commands));
+    };
+    const VkCommandBuffer plain = context().begin_commands(0);
+    measured(plain, 1);
+    const VkCommandBuffer simultaneous =
+        context().begin_commands(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    measured(simultaneous, 2);
+    const VkCommandBuffer secondary = context().begin_secondary();
+    measured(secondary, 9);
+    const auto counted = [&] { return invocations(instrumentation); };
+    for (uint64_t round = 1; round <= 3; ++round) {
+      for (uint64_t i = 0; i < round; ++i) context().submit_and_wait(plain);
+      const VkCommandBuffer both[] = {simultaneous, simultaneous};
+      context().submit_and_wait(both);
+      context().run([&](VkCommandBuffer commands) {
+        vkCmdExecuteCommands(commands, 1, &secondary);
+        // A command of its own, in a range that is gathered.
+        instrumentation.begin(commands);
+        dispatch(commands, work().counting, 5);
+        instrumentation.end(commands);
+      });
+      const uint64_t runs = round * (round + 1) / 2;
+      ASSERT_EQ(counted().size(), 3 + round) << mode;
+      EXPECT_EQ(counted()[0], Pair(0, 8 * runs)) << mode;
+      EXPECT_EQ(counted()[1], Pair(1, 8 * 2 * 2 * round)) << mode;
+      EXPECT_EQ(counted()[2], Pair(2, 8 * 9 * round)) << mode;
+      EXPECT_EQ(counted().back(), Pair(2 + round, 8 * 5)) << mode;
+    }
+    instrumentation.clear();
+    context().submit_and_wait(plain);
+    EXPECT_EQ(counted()[0], Pair(0, 8)) << mode;
+    EXPECT_EQ(counted()[1], Pair(1, 0)) << mode;
+    EXPECT_EQ(counted()[2], Pair(2, 0)) << mode;
+    EXPECT_EQ(counted().back(), Pair(5, 0)) << mode;
+  }
+}
+
 TEST_F(Memory, graphics_count_with_records_that_only_the_gpu_reaches) {
   start({{"record_memory", "device"}});
   const RenderTarget target(context());
