@@ -322,6 +322,7 @@ void Device::after_submit(Queue& queue, SubmittedParts submitted, VkResult resul
           [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
     } else if (part.submission) {
       PendingSubmission pending;
+      pending.value = item.value;
       pending.application_fence = item.application_fence;
       pending.timeline_signals = item.timeline_signals;
       if (part.submission->captured) pending.commands = part.submission->commands();
@@ -360,11 +361,25 @@ void Device::end_frame_at_wait(FrameUnit kind) {
             kind == FrameUnit::Fence ? store::FrameEnd::Fence : store::FrameEnd::QueueIdle);
 }
 
-void Device::report_completed(const SubmissionReader::Matches& matches) {
+void Device::report_completed(const SubmissionReader::Matches& matches,
+                              std::chrono::milliseconds flush_patience) {
   if (stopped() || !connection().receiving()) return;
   for (const auto& queue : queues_.values())
     queue->submission_reader.wait_for(matches, kReportTimeout);
-  connection().flush();
+  connection().flush(flush_patience);
+}
+
+// Each report is paid for with 16 times its duration, at most 1.6 s in advance.
+void Device::report_waited_for(const SubmissionReader::Matches& matches) {
+  constexpr int64_t kPrice = 16;
+  constexpr int64_t kCreditNs = 1'600'000'000;
+  constexpr auto kFlushPatience = std::chrono::milliseconds(50);
+  const int64_t begin = store::monotonic_ns();
+  if (reports_paid_until_ns_.load(std::memory_order_relaxed) > begin + kCreditNs) return;
+  report_completed(matches, kFlushPatience);
+  const int64_t price = kPrice * (store::monotonic_ns() - begin);
+  const int64_t paid = std::max(reports_paid_until_ns_.load(std::memory_order_relaxed), begin);
+  reports_paid_until_ns_.store(paid + price, std::memory_order_relaxed);
 }
 
 void Device::report_queue_completed(Queue& queue) {

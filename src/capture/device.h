@@ -35,7 +35,8 @@ struct DeviceSetup {
   MetricLayout metrics;
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
-  bool dynamic_rendering = false;  // the application enabled it
+  bool dynamic_rendering = false;       // the application enabled it
+  bool add_timeline_extension = false;  // enable VK_KHR_timeline_semaphore, not only the feature
   catalogue::EnabledHidden uncounted;
   Boundaries boundaries;
 
@@ -153,7 +154,14 @@ class Device {
 
   // Waits until the receiver has everything that matches and has completed, or until the wait times
   // out.
-  void report_completed(const SubmissionReader::Matches& matches);
+  void report_completed(
+      const SubmissionReader::Matches& matches,
+      std::chrono::milliseconds flush_patience = std::chrono::milliseconds::max());
+  // The same for a thread that has waited for fences or semaphores, or has asked for their state.
+  // After 100 ms it takes at most a sixteenth of the time, and it does not wait for a receiver that
+  // is behind: the layer's threads report later. A process that is killed before that loses these
+  // values; they are counted as missing.
+  void report_waited_for(const SubmissionReader::Matches& matches);
   void report_queue_completed(Queue& queue);
   // Waits until all submissions so far, on all devices, are reported, or until the wait times out.
   static void report_all_completed(std::chrono::milliseconds patience);
@@ -192,6 +200,7 @@ class Device {
   RecordingContext context_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;
+  std::atomic<int64_t> reports_paid_until_ns_ = 0;  // of report_waited_for
   vk::HandleMap<VkQueue, std::shared_ptr<Queue>> queues_;
   vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> pools_;
   vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers_;

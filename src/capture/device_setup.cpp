@@ -144,6 +144,9 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.description.id = id;
   describe(table, physical_device, setup.description);
   setup.description.not_captured = reason_against(table, physical_device, info);
+  const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
+  setup.add_timeline_extension =
+      !enables_extension(info, timelines) && offers_extension(table, physical_device, timelines);
   if (setup.description.not_captured.empty()) {
     setup.metrics = describe_metrics(table, physical_device, setup.description);
     setup.description.metrics = setup.metrics.metrics;
@@ -185,29 +188,38 @@ void ChangedDeviceInfo::remove_boundaries() {
   chain_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT);
 }
 
-void ChangedDeviceInfo::enable_counters(const RegionSetup& regions) {
+void ChangedDeviceInfo::enable_counters(const DeviceSetup& setup) {
   extensions_.push_back(kExtension);
   chain_.add(VkPhysicalDeviceShaderInstrumentationFeaturesARM{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE});
-  if (regions.enabled) enable_regions(regions.add_address_extension);
-}
-
-void ChangedDeviceInfo::enable_regions(bool add_address_extension) {
+  if (setup.add_timeline_extension) extensions_.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+  enable(&VkPhysicalDeviceTimelineSemaphoreFeatures::timelineSemaphore,
+         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+         &VkPhysicalDeviceVulkan12Features::timelineSemaphore);
+  if (!setup.regions.enabled) return;
   extensions_.push_back(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   chain_.add(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
       VK_TRUE});
-  if (add_address_extension) extensions_.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
-  if (auto* core = chain_.find<VkPhysicalDeviceVulkan12Features>(
+  if (setup.regions.add_address_extension)
+    extensions_.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+  enable(&VkPhysicalDeviceBufferDeviceAddressFeatures::bufferDeviceAddress,
+         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+         &VkPhysicalDeviceVulkan12Features::bufferDeviceAddress);
+}
+
+template <typename Own>
+void ChangedDeviceInfo::enable(VkBool32 Own::*own, VkStructureType own_type,
+                               VkBool32 VkPhysicalDeviceVulkan12Features::*core) {
+  if (auto* features = chain_.find<VkPhysicalDeviceVulkan12Features>(
           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
-    core->bufferDeviceAddress = VK_TRUE;
-  } else if (auto* own = chain_.find<VkPhysicalDeviceBufferDeviceAddressFeatures>(
-                 VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)) {
-    own->bufferDeviceAddress = VK_TRUE;
+    features->*core = VK_TRUE;
+  } else if (auto* known = chain_.find<Own>(own_type)) {
+    known->*own = VK_TRUE;
   } else {
-    VkPhysicalDeviceBufferDeviceAddressFeatures features{
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-    features.bufferDeviceAddress = VK_TRUE;
+    Own features{};
+    features.sType = own_type;
+    features.*own = VK_TRUE;
     chain_.add(features);
   }
 }

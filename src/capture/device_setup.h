@@ -32,15 +32,19 @@ class ChangedDeviceInfo {
   ChangedDeviceInfo(const ChangedDeviceInfo&) = delete;
   ChangedDeviceInfo& operator=(const ChangedDeviceInfo&) = delete;
 
-  // Enables VK_ARM_shader_instrumentation, and what counting by region needs.
-  void enable_counters(const RegionSetup& regions);
+  // Enables what the layer uses: VK_ARM_shader_instrumentation, timeline semaphores, and what
+  // counting by region needs.
+  void enable_counters(const DeviceSetup& setup);
   // Leaves out VK_EXT_frame_boundary.
   void remove_boundaries();
   // Valid until the next change.
   const VkDeviceCreateInfo* get();
 
  private:
-  void enable_regions(bool add_address_extension);
+  // Sets the feature in the struct of the chain that has it, or adds the struct of its own.
+  template <typename Own>
+  void enable(VkBool32 Own::*own, VkStructureType own_type,
+              VkBool32 VkPhysicalDeviceVulkan12Features::*core);
 
   VkDeviceCreateInfo info_;
   vk::ChainCopy chain_;

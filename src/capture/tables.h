@@ -95,7 +95,6 @@ namespace tally::capture {
   X(CreateBuffer, "")                              \
   X(CreateCommandPool, "")                         \
   X(CreateComputePipelines, "")                    \
-  X(CreateFence, "")                               \
   X(CreateFramebuffer, "")                         \
   X(CreateGraphicsPipelines, "")                   \
   X(CreateImage, "")                               \
@@ -105,6 +104,7 @@ namespace tally::capture {
   X(CreateRayTracingPipelinesKHR, "")              \
   X(CreateRenderPass, "")                          \
   X(CreateRenderPass2, "KHR")                      \
+  X(CreateSemaphore, "")                           \
   X(CreateShaderInstrumentationARM, "")            \
   X(CreateShaderModule, "")                        \
   X(CreateShadersEXT, "")                          \
@@ -113,7 +113,7 @@ namespace tally::capture {
   X(DestroyBuffer, "")                             \
   X(DestroyCommandPool, "")                        \
   X(DestroyDevice, "")                             \
-  X(DestroyFence, "")                              \
+  X(DestroySemaphore, "")                          \
   X(DestroyFramebuffer, "")                        \
   X(DestroyImage, "")                              \
   X(DestroyImageView, "")                          \
@@ -150,7 +150,6 @@ namespace tally::capture {
   X(QueueWaitIdle, "")                             \
   X(ResetCommandBuffer, "")                        \
   X(ResetCommandPool, "")                          \
-  X(ResetFences, "")                               \
   X(UpdateIndirectExecutionSetPipelineEXT, "")     \
   X(UpdateIndirectExecutionSetShaderEXT, "")       \
   X(WaitForFences, "")                             \

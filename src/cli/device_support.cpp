@@ -37,8 +37,8 @@ bool has(const ProbedDevice* device, const KnownInterface& known) {
 std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device) {
   std::vector<std::string> missing;
   if (device.api_version.starts_with("1.0.")) missing.emplace_back("Vulkan 1.1");
-  for (const char* name :
-       {"bufferDeviceAddress", "vertexPipelineStoresAndAtomics", "fragmentStoresAndAtomics"}) {
+  for (const char* name : {"bufferDeviceAddress", "timelineSemaphore",
+                           "vertexPipelineStoresAndAtomics", "fragmentStoresAndAtomics"}) {
     if (!feature(device, name)) missing.emplace_back(name);
   }
   return missing;

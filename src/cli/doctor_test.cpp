@@ -38,8 +38,9 @@ DoctorFacts healthy() {
       LayerSet{{"/tally/lib"}, {{kCountersLayer, "/m", "/l"}, {kCaptureLayer, "/m", "/l"}}};
   facts.drivers = {{"/icd.json", "lib.so", "1.3.0", ""}};
   ProbedDevice device{.name = "GPU", .uuid = "1", .api_version = "1.3.230", .driver = "driver"};
-  for (const char* name : {"bufferDeviceAddress", "vertexPipelineStoresAndAtomics",
-                           "fragmentStoresAndAtomics", "shaderInt64", "shaderBufferInt64Atomics"}) {
+  for (const char* name :
+       {"bufferDeviceAddress", "timelineSemaphore", "vertexPipelineStoresAndAtomics",
+        "fragmentStoresAndAtomics", "shaderInt64", "shaderBufferInt64Atomics"}) {
     device.features[name] = true;
   }
   device.limits = {{"subgroupSupportedOperations", 0xFF},

@@ -265,6 +265,8 @@ class Device {
     VkPhysicalDeviceVulkan12Features core12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
     VkPhysicalDeviceBufferDeviceAddressFeatures address{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timelines{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderAtomicInt64Features atomics{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
     VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{
@@ -286,12 +288,14 @@ class Device {
     if (has(VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME)) link(structures);
     if (is_1_2()) link(core12);
     if (!is_1_2() && has(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) link(address);
+    if (!is_1_2() && has(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) link(timelines);
     if (!is_1_2() && has(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME)) link(atomics);
     if (has(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME)) link(instrumentation);
     instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(handle_,
                                                                                         &features);
     result_.features["bufferDeviceAddress"] =
         core12.bufferDeviceAddress || address.bufferDeviceAddress;
+    result_.features["timelineSemaphore"] = core12.timelineSemaphore || timelines.timelineSemaphore;
     result_.features["shaderBufferInt64Atomics"] =
         core12.shaderBufferInt64Atomics || atomics.shaderBufferInt64Atomics;
     result_.features["meshShader"] = mesh.meshShader;

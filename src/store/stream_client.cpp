@@ -143,10 +143,15 @@ bool StreamClient::push(Bytes&& bytes, size_t limit) {
   return true;
 }
 
-bool StreamClient::flush() {
+bool StreamClient::flush(std::chrono::milliseconds patience) {
   if (owner_ != ::getpid()) return false;
   std::unique_lock lock(mutex_);
-  drained_.wait(lock, [&] { return waiting_ == 0 || receiver_gone(); });
+  const auto drained = [&] { return waiting_ == 0 || receiver_gone(); };
+  if (patience == std::chrono::milliseconds::max()) {
+    drained_.wait(lock, drained);
+  } else if (!drained_.wait_for(lock, patience, drained)) {
+    return false;
+  }
   return !receiver_gone();
 }
 

@@ -48,8 +48,9 @@ class StreamClient {
   // empty queue takes any number). False: the receiver is disconnected, the stream is finished, or
   // this is the child of a fork.
   bool push(Bytes&& bytes, size_t limit);
-  // Waits until everything that was pushed before is sent. False: the receiver is disconnected.
-  bool flush();
+  // Waits until everything that was pushed before is sent. False: the receiver is disconnected, or
+  // the time is over.
+  bool flush(std::chrono::milliseconds patience = std::chrono::milliseconds::max());
 
   // Waits likewise, and ends the thread: later pushes fail.
   void finish();

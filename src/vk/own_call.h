@@ -55,6 +55,28 @@ VkResult wait_for_own_fence(Table& next, VkDevice device, VkFence fence, uint64_
   return result;
 }
 
+// The same for a value of a timeline semaphore of the layer.
+template <typename Table>
+VkResult wait_for_own_value(const Table& next, VkDevice device, VkSemaphore semaphore,
+                            uint64_t value, uint64_t timeout) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause(1);
+  const VkSemaphoreWaitInfo info{
+      VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, nullptr, 0, 1, &semaphore, &value};
+  const Clock::time_point begin = Clock::now();
+  VkResult result = next.WaitSemaphores(device, &info, timeout);
+  while (result < 0 && result != VK_ERROR_DEVICE_LOST) {
+    own("vkWaitSemaphores", result);
+    uint64_t reached = 0;
+    const VkResult status = next.GetSemaphoreCounterValue(device, semaphore, &reached);
+    if (status != VK_SUCCESS || reached >= value) return status;
+    const auto waited = std::chrono::nanoseconds(Clock::now() - begin).count();
+    if (static_cast<uint64_t>(waited) >= timeout) return VK_TIMEOUT;
+    std::this_thread::sleep_for(kPause);
+  }
+  return result;
+}
+
 // E.g. "VK_ERROR_OUT_OF_DEVICE_MEMORY"; "VkResult -1000174001" for rare ones.
 std::string result_name(VkResult result);
 

@@ -217,8 +217,8 @@ store::stream::Orders StreamConnection::orders() const {
   return client_ ? client_->ledger().orders() : store::stream::Orders{};
 }
 
-void StreamConnection::flush() {
-  if (client_) client_->flush();
+void StreamConnection::flush(std::chrono::milliseconds patience) {
+  if (client_) client_->flush(patience);
 }
 
 void StreamConnection::send_end() {

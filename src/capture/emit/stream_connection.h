@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -130,8 +131,9 @@ class StreamConnection {
   std::vector<std::shared_ptr<InternedObject>> take_names();
   std::vector<std::shared_ptr<InternedObject>> take_bound();
 
-  // Waits until all pushed data has left the process, or until the receiver is disconnected.
-  void flush();
+  // Waits until all pushed data has left the process, the receiver is disconnected, or the time is
+  // over.
+  void flush(std::chrono::milliseconds patience = std::chrono::milliseconds::max());
   // Sends everything, and then the end of the stream, because the process is exiting. Sends only
   // what the receiver accepts.
   void send_end();

@@ -101,7 +101,7 @@ VkResult create_bystander(const Creation& creation) {
 
 VkResult create_with(const Creation& creation, const DeviceSetup& setup) {
   ChangedDeviceInfo info(creation.info);
-  info.enable_counters(setup.regions);
+  info.enable_counters(setup);
   if (!setup.boundaries.native) info.remove_boundaries();
   const ReasonCollector said(ReasonCollector::kExtensions);  // tell_gaps() says it
   return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);

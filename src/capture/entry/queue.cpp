@@ -1,6 +1,7 @@
-// Queues. The layer submits its own fence after each submission, and a present ends the frame. When
-// the application learns that work has completed, the layer first sends its measurements, because
-// the application may exit soon afterwards.
+// Queues. Each submission also signals a timeline semaphore of the layer, and a present ends the
+// frame. When the application learns that work has completed, the layer first sends its
+// measurements, because the application may exit soon afterwards; if it waits often, the layer
+// leaves them to its own thread (Device::report_waited_for).
 #include <algorithm>
 #include <span>
 
@@ -114,7 +115,7 @@ struct ReplacedInfos {
   UnmarkedChains unmarked;
 };
 
-// `call(next layer, infos)` submits.
+// `call(next layer, count, infos)` submits.
 template <typename Info, typename Call>
 VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence,
                 Call call) noexcept {
@@ -124,6 +125,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
   SubmitContents contents;
   SubmittedParts submitted;
   ReplacedInfos replaced;
+  uint64_t value = 0;
   VkResult result = VK_SUCCESS;
   vk::guarded_void(
       [&] {
@@ -157,7 +159,18 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
       });
   {
     const ReasonCollector reasons(ReasonCollector::kRegions);
-    result = call(device->table(), replaced.get(infos));
+    const auto submit = [&](std::span<const Info> batches) {
+      return result = call(device->table(), static_cast<uint32_t>(batches.size()), batches.data());
+    };
+    const std::span batches(replaced.get(infos), count);
+    if (submitted.captures() && queue->submission_reader.timeline().exists()) {
+      value = queue->submission_reader.timeline().signal([&](VkSemaphore semaphore, uint64_t next) {
+        const vk::SignalledBatches<Info> all(batches, semaphore, next);
+        return submit({all.data(), all.count()});
+      });
+    } else {
+      submit(batches);
+    }
     vk::guarded_void([&] {
       if (!reasons.text().empty()) {
         device->connection().message(store::Severity::Warning, reasons.text());
@@ -167,6 +180,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
   vk::guarded_void([&] {
     if (!queue) return;
     PendingSubmission item;
+    item.value = value;
     item.application_fence = fence;
     item.timeline_signals = std::move(contents.signals);
     device->after_submit(*queue, std::move(submitted), result, item);
@@ -176,16 +190,17 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
 
 VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
                                            VkFence fence) {
-  return submit(queue, count, infos, fence, [&](const DeviceTable& next, const VkSubmitInfo* used) {
-    return next.QueueSubmit(queue, count, used, fence);
-  });
+  return submit(queue, count, infos, fence,
+                [&](const DeviceTable& next, uint32_t all, const VkSubmitInfo* batches) {
+                  return next.QueueSubmit(queue, all, batches, fence);
+                });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
                                             const VkSubmitInfo2* infos, VkFence fence) {
   return submit(queue, count, infos, fence,
-                [&](const DeviceTable& next, const VkSubmitInfo2* used) {
-                  return next.QueueSubmit2(queue, count, used, fence);
+                [&](const DeviceTable& next, uint32_t all, const VkSubmitInfo2* batches) {
+                  return next.QueueSubmit2(queue, all, batches, fence);
                 });
 }
 
@@ -282,7 +297,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitForFences(VkDevice handle, uint32_t count, co
         signalled.push_back(fences[i]);
       }
     }
-    device->report_completed([&](const PendingSubmission& item) {
+    device->report_waited_for([&](const PendingSubmission& item) {
       return item.application_fence != VK_NULL_HANDLE &&
              std::find(signalled.begin(), signalled.end(), item.application_fence) !=
                  signalled.end();
@@ -297,7 +312,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
     const VkResult result = device->table().GetFenceStatus(handle, fence);
     if (result != VK_SUCCESS) return result;
     device->end_frame_at_wait(FrameUnit::Fence);
-    device->report_completed(
+    device->report_waited_for(
         [&](const PendingSubmission& item) { return item.application_fence == fence; });
     return result;
   });
@@ -319,7 +334,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice handle, const VkSemaphore
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
     if (result == VK_SUCCESS) device->end_frame_at_wait(FrameUnit::Fence);
     if (result != VK_SUCCESS || !all) return result;
-    device->report_completed([&](const PendingSubmission& item) {
+    device->report_waited_for([&](const PendingSubmission& item) {
       for (uint32_t i = 0; i < info->semaphoreCount; ++i) {
         if (signals(item, info->pSemaphores[i], info->pValues[i])) return true;
       }
@@ -335,7 +350,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetSemaphoreCounterValue(VkDevice handle, VkSemap
     const auto device = Device::find(handle);
     const VkResult result = device->table().GetSemaphoreCounterValue(handle, semaphore, value);
     if (result == VK_SUCCESS) {
-      device->report_completed(
+      device->report_waited_for(
           [&](const PendingSubmission& item) { return signals(item, semaphore, *value); });
     }
     return result;

@@ -4,6 +4,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -75,15 +76,21 @@ struct SubmittedParts {
   };
   std::vector<Part> parts;
   bool executes_copies = false;  // some command buffers are counting copies
+
+  bool captures() const {
+    return std::ranges::any_of(parts, [](const Part& part) { return !!part.submission; });
+  }
 };
 
-// An entry of a queue's list: a submission with the layer's fence after it, or the end of a frame.
+// An entry of a queue's list: a submission, or the end of a frame.
 struct PendingSubmission {
   std::unique_ptr<Submission> submission;
   uint64_t commands = 0;  // of the submission
   std::optional<FrameEnd> frame_end;
-  VkFence fence = VK_NULL_HANDLE;
-  std::vector<std::unique_ptr<Submission>> unfenced;  // earlier ones; they have completed with this
+  // The reader's timeline has it when the submission has completed; 0: no submission.
+  uint64_t value = 0;
+  std::vector<std::unique_ptr<Submission>>
+      untracked;  // earlier ones; they have completed with this
   // With these the application can learn that the submission has completed.
   VkFence application_fence = VK_NULL_HANDLE;
   std::vector<std::pair<VkSemaphore, uint64_t>> timeline_signals;

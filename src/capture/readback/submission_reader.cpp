@@ -14,59 +14,31 @@ namespace tally::capture {
 namespace {
 
 constexpr auto kWaitSlice = std::chrono::milliseconds(50);
-// For the layer's fence, once the application has learned that the work has completed.
+// For the layer's semaphore, once the application has learned that the work has completed.
 constexpr auto kMomentary = std::chrono::milliseconds(1);
 // The time that small submissions may wait before they are read.
 constexpr auto kGatherTime = std::chrono::milliseconds(4);
 
 }  // namespace
 
-SubmissionReader::~SubmissionReader() {
-  stop(std::chrono::milliseconds::max());
-  for (const VkFence fence : free_fences_) table_.DestroyFence(device_, fence, nullptr);
-}
+SubmissionReader::~SubmissionReader() { stop(std::chrono::milliseconds::max()); }
 
-VkFence SubmissionReader::borrow_fence() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!free_fences_.empty()) {
-      const VkFence fence = free_fences_.back();
-      free_fences_.pop_back();
-      return fence;
-    }
-  }
-  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  VkFence fence = VK_NULL_HANDLE;
-  vk::own("vkCreateFence", table_.CreateFence(device_, &info, nullptr, &fence), fence);
-  return fence;
-}
-
-void SubmissionReader::give_back(VkFence fence) {
-  if (table_.ResetFences(device_, 1, &fence) != VK_SUCCESS) {
-    table_.DestroyFence(device_, fence, nullptr);
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  free_fences_.push_back(fence);
-}
-
-bool SubmissionReader::submit_fence(PendingSubmission& item) {
-  item.fence = borrow_fence();
-  if (item.fence == VK_NULL_HANDLE) return false;
-  if (vk::own("vkQueueSubmit", table_.QueueSubmit(queue_, 0, nullptr, item.fence)) == VK_SUCCESS) {
-    return true;
-  }
-  const std::lock_guard lock(mutex_);
-  free_fences_.push_back(item.fence);
-  return false;
+bool SubmissionReader::submit_signal(PendingSubmission& item) {
+  if (!timeline_.exists()) return false;
+  item.value = timeline_.signal([&](VkSemaphore semaphore, uint64_t value) {
+    const vk::SignalledBatches<VkSubmitInfo> batch({}, semaphore, value);
+    return vk::own("vkQueueSubmit",
+                   table_.QueueSubmit(queue_, batch.count(), batch.data(), VK_NULL_HANDLE));
+  });
+  return item.value != 0;
 }
 
 void SubmissionReader::add(PendingSubmission item) {
-  if (item.submission && !submit_fence(item)) {
+  if (item.submission && item.value == 0 && !submit_signal(item)) {
     reporter_.lost(*item.submission,
                    "the values of a submission are lost: " + vk::take_own_failure().text());
     const std::lock_guard lock(mutex_);
-    unfenced_.push_back(std::move(item.submission));
+    untracked_.push_back(std::move(item.submission));
     return;
   }
   bool wake = false;
@@ -75,7 +47,7 @@ void SubmissionReader::add(PendingSubmission item) {
     reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
     if (stopping_) return;
     commands_ += item.commands;
-    if (item.submission) item.unfenced = std::exchange(unfenced_, {});
+    if (item.submission) item.untracked = std::exchange(untracked_, {});
     items_.push_back(std::move(item));
     thread_.start([this] { run(); });
     wake = std::exchange(idle_, false) || urgent();
@@ -189,10 +161,9 @@ bool SubmissionReader::read_first(std::unique_lock<std::mutex>& lock,
 }
 
 VkResult SubmissionReader::await(const PendingSubmission& item, std::chrono::nanoseconds patience) {
-  if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
+  if (item.value == 0) return VK_SUCCESS;
   if (given_up()) patience = std::chrono::nanoseconds(0);
-  return vk::wait_for_own_fence(table_, device_, item.fence,
-                                static_cast<uint64_t>(patience.count()));
+  return timeline_.wait(item.value, static_cast<uint64_t>(patience.count()));
 }
 
 void SubmissionReader::report(PendingSubmission& item, VkResult result) {
@@ -204,7 +175,6 @@ void SubmissionReader::report(PendingSubmission& item, VkResult result) {
                        : fmt::format("the device was lost ({})", vk::result_name(result)));
   }
   if (item.frame_end) reporter_.report(*item.frame_end);
-  if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) give_back(item.fence);
 }
 
 }  // namespace tally::capture

@@ -1,10 +1,10 @@
-// Reads the completed submissions of one queue in order, and passes them to the reporter. The layer
-// submits its own fence after each submission of the application. It does not wait on or change any
-// object of the application.
+// Reads the completed submissions of one queue in order, and passes them to the reporter. A
+// timeline semaphore of the layer tells when each has completed: the layer does not wait on or
+// change any object of the application.
 //
 // A thread that waits for submissions which have completed reads them itself. A thread of the
-// reader reads the others. It does not wait for each fence, because most drivers wake whoever waits
-// for one at every submission: small submissions that were made within a few milliseconds are read
+// reader reads the others. It does not wait for each one, because most drivers wake whoever waits
+// at every submission: small submissions that were made within a few milliseconds are read
 // together.
 #pragma once
 
@@ -22,6 +22,7 @@
 #include "capture/readback/submission.h"
 #include "capture/tables.h"
 #include "store/on_demand_thread.h"
+#include "vk/queue_timeline.h"
 
 namespace tally::capture {
 
@@ -30,12 +31,14 @@ class SubmissionReader {
   using Matches = std::function<bool(const PendingSubmission&)>;
 
   SubmissionReader(VkDevice device, const DeviceTable& table, VkQueue queue, Reporter& reporter)
-      : device_(device), table_(table), queue_(queue), reporter_(reporter) {}
+      : table_(table), queue_(queue), reporter_(reporter), timeline_(device, table) {}
   ~SubmissionReader();
 
+  // Signals the completion of submissions: see PendingSubmission::value.
+  vk::QueueTimeline<DeviceTable>& timeline() { return timeline_; }
   // Call this after the item's submission, from the thread that submitted: where the application
-  // may use the queue now, so may the layer. Waits while too many completed commands are unread.
-  // This limits their memory.
+  // may use the queue now, so may the layer. An item without a value gets one. Waits while too
+  // many completed commands are unread, which limits their memory.
   void add(PendingSubmission item);
   // Waits until the last matching item has been reported. Returns false if the GPU did not complete
   // it within `patience`. The time for reading and sending is not limited.
@@ -44,9 +47,7 @@ class SubmissionReader {
   void stop(std::chrono::milliseconds patience);
 
  private:
-  bool submit_fence(PendingSubmission& item);
-  VkFence borrow_fence();
-  void give_back(VkFence fence);
+  bool submit_signal(PendingSubmission& item);
   void run();
   bool await_items(std::unique_lock<std::mutex>& lock);
   bool read_first(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds patience);
@@ -64,15 +65,14 @@ class SubmissionReader {
   static constexpr uint64_t kManyCommands = 1024;
   static constexpr size_t kManyItems = 64;
 
-  const VkDevice device_;
   const DeviceTable& table_;
   const VkQueue queue_;
   Reporter& reporter_;
+  vk::QueueTimeline<DeviceTable> timeline_;
   std::mutex mutex_;
-  std::vector<VkFence> free_fences_;  // unsignaled
-  // Submitted, but without a fence: alive until a later submission has completed, since the GPU may
-  // still use what they recorded.
-  std::vector<std::unique_ptr<Submission>> unfenced_;
+  // Submitted, but nothing tells of their completion: alive until a later submission has completed,
+  // since the GPU may still use what they recorded.
+  std::vector<std::unique_ptr<Submission>> untracked_;
   std::condition_variable added_;
   std::condition_variable reported_;
   std::deque<PendingSubmission> items_;

@@ -213,6 +213,7 @@ namespace tally::counters {
   X(CreateRayTracingPipelinesKHR, "")              \
   X(CreateRenderPass, "")                          \
   X(CreateRenderPass2, "KHR")                      \
+  X(CreateSemaphore, "")                           \
   X(CreateShaderModule, "")                        \
   X(CreateShadersEXT, "")                          \
   X(DebugMarkerSetObjectNameEXT, "")               \
@@ -229,6 +230,7 @@ namespace tally::counters {
   X(DestroyPipelineLayout, "")                     \
   X(DestroyQueryPool, "")                          \
   X(DestroyRenderPass, "")                         \
+  X(DestroySemaphore, "")                          \
   X(DestroyShaderModule, "")                       \
   X(DeviceWaitIdle, "")                            \
   X(EndCommandBuffer, "")                          \
@@ -245,6 +247,7 @@ namespace tally::counters {
   X(GetFenceStatus, "")                            \
   X(GetPipelineCacheData, "")                      \
   X(GetPipelineKeyKHR, "")                         \
+  X(GetSemaphoreCounterValue, "KHR")               \
   X(GetPrivateData, "EXT")                         \
   X(InvalidateMappedMemoryRanges, "")              \
   X(MapMemory, "")                                 \
@@ -271,7 +274,8 @@ namespace tally::counters {
   X(DestroyIndirectExecutionSetEXT, "")            \
   X(UpdateIndirectExecutionSetPipelineEXT, "")     \
   X(UpdateIndirectExecutionSetShaderEXT, "")       \
-  X(WaitForFences, "")
+  X(WaitForFences, "")                             \
+  X(WaitSemaphores, "KHR")
 
 TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)
 TALLY_VK_TABLE(DeviceTable, TALLY_COUNTERS_DEVICE_FUNCTIONS)

@@ -79,6 +79,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   query.add(caches, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES,
             gpu.api_version >= VK_API_VERSION_1_3 ||
                 gpu.has_extension(VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME));
+  VkPhysicalDeviceTimelineSemaphoreFeatures timelines{};
+  query.add(timelines, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME));
   VkPhysicalDeviceMeshShaderFeaturesEXT mesh{};
   query.add(mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
             gpu.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME));
@@ -125,6 +128,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
   gpu.host_query_reset = resets.hostQueryReset == VK_TRUE;
   gpu.cache_control = caches.pipelineCreationCacheControl == VK_TRUE;
+  gpu.timeline_semaphores = timelines.timelineSemaphore == VK_TRUE;
   gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
   gpu.native_performance_queries = performance.performanceCounterQueryPools == VK_TRUE;
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;
@@ -198,6 +202,7 @@ void count_driver_counters(const InstanceTable& next, PhysicalDevice& gpu) {
 void list_missing(PhysicalDevice& gpu) {
   if (gpu.api_version < VK_API_VERSION_1_1) gpu.missing.push_back("Vulkan 1.1");
   if (!gpu.buffer_device_address) gpu.missing.push_back("bufferDeviceAddress");
+  if (!gpu.timeline_semaphores) gpu.missing.push_back("timelineSemaphore");
   if (!gpu.vertex_stores) gpu.missing.push_back("vertexPipelineStoresAndAtomics");
   if (!gpu.fragment_stores) gpu.missing.push_back("fragmentStoresAndAtomics");
 }

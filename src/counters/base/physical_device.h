@@ -55,6 +55,7 @@ struct PhysicalDevice {
   bool inherited_queries = false;
   bool host_query_reset = false;
   bool cache_control = false;  // pipelineCreationCacheControl
+  bool timeline_semaphores = false;
   bool mesh_queries = false;
   bool mesh_shader = false;
   bool primitives_generated_query = false;

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 struct Driver {
   uint32_t version = VK_API_VERSION_1_3;
   VkBool32 address = VK_TRUE, vertex = VK_TRUE, fragment = VK_TRUE, int64 = VK_TRUE;
-  VkBool32 atomics = VK_TRUE;
+  VkBool32 atomics = VK_TRUE, timelines = VK_TRUE;
   VkBool32 instrumentation = VK_TRUE, regions = VK_TRUE, timer = VK_TRUE;
   VkSubgroupFeatureFlags operations = 0xff;
   VkDriverId id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
@@ -51,6 +51,10 @@ void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2* featu
   features->features.fragmentStoresAndAtomics = driver.fragment;
   features->features.shaderInt64 = driver.int64;
   auto* head = static_cast<VkBaseOutStructure*>(features->pNext);
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceTimelineSemaphoreFeatures>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES)) {
+    found->timelineSemaphore = driver.timelines;
+  }
   if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceBufferDeviceAddressFeatures>(
           head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)) {
     found->bufferDeviceAddress = driver.address;
@@ -121,6 +125,8 @@ TEST_F(PhysicalDeviceTest, what_lacks_a_feature_is_not_and_the_feature_is_named)
   };
   driver.address = VK_FALSE;
   expect_missing("bufferDeviceAddress");
+  driver.timelines = VK_FALSE;
+  expect_missing("timelineSemaphore");
   driver.vertex = VK_FALSE;
   expect_missing("vertexPipelineStoresAndAtomics");
   driver.fragment = VK_FALSE;
@@ -136,10 +142,12 @@ TEST_F(PhysicalDeviceTest, vulkan_1_0_is_not_enough) {
 }
 
 // The structs are asked for only where the device knows them.
-TEST_F(PhysicalDeviceTest, before_1_2_addresses_come_from_the_extension) {
+TEST_F(PhysicalDeviceTest, before_1_2_features_come_from_extensions) {
   driver.version = VK_API_VERSION_1_1;
-  EXPECT_THAT(inspect().missing, ElementsAre("bufferDeviceAddress"));
+  EXPECT_THAT(inspect().missing, ElementsAre("bufferDeviceAddress", "timelineSemaphore"));
   driver.extensions = {VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME};
+  EXPECT_THAT(inspect().missing, ElementsAre("timelineSemaphore"));
+  driver.extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   EXPECT_THAT(inspect().missing, IsEmpty());
 }
 

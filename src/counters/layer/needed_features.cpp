@@ -93,6 +93,19 @@ void enable_buffer_device_address(CreateInfoCopy& info, const PhysicalDevice& gp
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
 }
 
+void enable_timeline_semaphores(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceTimelineSemaphoreFeatures;
+  if (info.set_if_chained<Core, &Core::timelineSemaphore>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    return;
+  }
+  if (gpu.api_version < VK_API_VERSION_1_2)
+    info.add_extension(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+  info.set<Own, &Own::timelineSemaphore>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+}
+
 void enable_int64_atomics(CreateInfoCopy& info, const PhysicalDevice& gpu) {
   using Core = VkPhysicalDeviceVulkan12Features;
   using Own = VkPhysicalDeviceShaderAtomicInt64Features;
@@ -112,6 +125,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   const PhysicalDevice& gpu = needs.gpu;
   enable_core_features(info, needs);
   enable_buffer_device_address(info, gpu);
+  enable_timeline_semaphores(info, gpu);
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
   if (needs.regions && gpu.multiview) enable_multiview(info);
   if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);

@@ -44,7 +44,7 @@ struct ObjectState {
         layout_rules(rules),
         heap_layouts(rules, device.next),
         push_guard(device.handle, device.next, rules),
-        fences(device.handle, device.next),
+        timelines(device.handle, device.next),
         instrumenter(options),
         set_layouts(device.handle, device.next, rules.shader_slots),
         compile_threads(threads) {}
@@ -54,7 +54,7 @@ struct ObjectState {
   const LayoutRules layout_rules;
   const HeapLayouts heap_layouts;
   const PushGuard push_guard;
-  FencePool fences;
+  QueueTimelines timelines;
   ShaderCodeStore codes;
   Instrumenter instrumenter;
 

@@ -62,46 +62,45 @@ void add_semaphores(const VkSubmitInfo2& submit, RegionSubmission& regions) {
 uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
 uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
 
-// Submits the work with a fence of the layer; where the application has a fence, the layer's
-// follows in a submission of its own. `next(fence)` submits the work. Where the layer's fence
-// fails, it does not know when the work completes, and cannot tell an application that destroys an
-// object too early.
-template <typename Submit, typename Next>
-VkResult submit_tracked(Device& device, VkQueue queue, std::span<const Submit> submits,
-                        const Objects& objects, VkFence fence, const Next& next) {
-  DeviceState& state = *device.state();
-  const VkFence ours = state.objects.fences.take();
-  if (ours == VK_NULL_HANDLE) return next(fence);
-  const bool signals =
-      fence != VK_NULL_HANDLE ||
-      std::ranges::any_of(submits, [](const Submit& submit) { return signals_of(submit) != 0; });
-  const auto submission = std::make_shared<Submission>(state.objects.fences, ours, signals);
-  const VkResult result = next(fence != VK_NULL_HANDLE ? fence : ours);
-  bool tracked = result == VK_SUCCESS;
-  if (tracked && fence != VK_NULL_HANDLE) {
-    tracked = device.next().QueueSubmit(queue, 0, nullptr, ours) == VK_SUCCESS;
-  }
-  if (!tracked) submission->abandon();
-  for (const auto& object : objects) {
-    if (tracked) object->add_submission(submission);
-  }
+// Without a timeline the layer does not know when the work completes,
+// and cannot tell an application that destroys an object too early.
+template <typename Batch, typename Next>
+VkResult submit_tracked(Device& device, VkQueue queue, const PassSubmissions<Batch>& submission,
+                        const Objects& objects, bool announced, const Next& next) {
+  const auto timeline = device.state()->objects.timelines.of(queue);
+  const std::span<const Batch> batches = submission.with_ahead();
+  if (!timeline) return next(static_cast<uint32_t>(batches.size()), batches.data());
+  VkResult result = VK_SUCCESS;
+  const uint64_t value = timeline->signal([&](VkSemaphore semaphore, uint64_t signalled) {
+    const vk::SignalledBatches<Batch> all(batches, semaphore, signalled);
+    return result = next(all.count(), all.data());
+  });
+  if (value == 0) return result;
+  const auto tracked = std::make_shared<Submission>(timeline, value, announced);
+  for (const auto& object : objects) object->add_submission(tracked);
   return result;
 }
 
-template <typename Submit, typename Next>
-VkResult submit_instrumented(Device& device, VkQueue queue, std::span<const Submit> submits,
-                             VkFence fence, const Next& next) {
+// `next(count, batches)` submits.
+template <typename Batch, typename Next>
+VkResult submit_instrumented(Device& device, VkQueue queue,
+                             const PassSubmissions<Batch>& submission, VkFence fence,
+                             const Next& next) {
   const auto lock = lock_queue(device);
-  const auto submit_work = [&](VkFence with) { return next(device.next(), with); };
   Objects objects;
+  bool announced = fence != VK_NULL_HANDLE;
   if (const DeviceState* state = device.state()) {
-    for (const Submit& submit : submits) {
-      visit_buffers(submit,
+    for (const Batch& batch : submission.get()) {
+      announced |= signals_of(batch) != 0;
+      visit_buffers(batch,
                     [&](VkCommandBuffer commands) { add_objects(commands, *state, objects); });
     }
   }
-  if (objects.empty()) return submit_work(fence);
-  return submit_tracked(device, queue, submits, objects, fence, submit_work);
+  if (!objects.empty()) {
+    return submit_tracked(device, queue, submission, objects, announced, next);
+  }
+  const std::span<const Batch> batches = submission.with_ahead();
+  return next(static_cast<uint32_t>(batches.size()), batches.data());
 }
 
 // The recorder of the command buffer, then those of the secondaries that it executes.
@@ -112,21 +111,23 @@ void add_recorders(const CommandBuffer& commands, RegionSubmission& regions) {
 }
 
 // Waits for other capturing work before it locks the queue, since that work may need the queue.
-template <typename Submit, typename Next>
-VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, const Next& next) {
+// `next(count, batches)` submits.
+template <typename Batch, typename Next>
+VkResult submit(VkQueue queue, const PassSubmissions<Batch>& submission, VkFence fence,
+                const Next& next) {
   Device& device = *find_device(queue);
-  if (!device.regions()) return submit_instrumented(device, queue, submits, fence, next);
-  RegionSubmission regions(*device.regions(), device.state()->objects.fences);
-  for (const Submit& one : submits) {
+  if (!device.regions()) return submit_instrumented(device, queue, submission, fence, next);
+  RegionSubmission regions(*device.regions(), device.state()->objects.timelines);
+  for (const Batch& one : submission.get()) {
     visit_buffers(one, [&](VkCommandBuffer commands) {
       const auto known = device.state()->command_buffers.find(commands);
       if (known) add_recorders(*known, regions);
     });
   }
-  if (!regions.captures()) return submit_instrumented(device, queue, submits, fence, next);
-  for (const Submit& one : submits) add_semaphores(one, regions);
+  if (!regions.captures()) return submit_instrumented(device, queue, submission, fence, next);
+  for (const Batch& one : submission.get()) add_semaphores(one, regions);
   regions.enter(queue);
-  const VkResult result = submit_instrumented(device, queue, submits, fence, next);
+  const VkResult result = submit_instrumented(device, queue, submission, fence, next);
   const auto lock = lock_queue(device);
   regions.submitted(queue, result);
   return result;
@@ -135,10 +136,10 @@ VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, c
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
                                            const VkSubmitInfo* submits, VkFence fence) {
   return vk::guarded([&] {
-    const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
-    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      const std::span<const VkSubmitInfo> all = known.with_ahead();
-      return next.QueueSubmit(queue, static_cast<uint32_t>(all.size()), all.data(), with);
+    const Device& device = *find_device(queue);
+    const PassSubmissions known(device.state(), std::span(submits, count));
+    return submit(queue, known, fence, [&](uint32_t all, const VkSubmitInfo* batches) {
+      return device.next().QueueSubmit(queue, all, batches, fence);
     });
   });
 }
@@ -146,10 +147,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
                                             const VkSubmitInfo2* submits, VkFence fence) {
   return vk::guarded([&] {
-    const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
-    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      const std::span<const VkSubmitInfo2> all = known.with_ahead();
-      return next.QueueSubmit2(queue, static_cast<uint32_t>(all.size()), all.data(), with);
+    const Device& device = *find_device(queue);
+    const PassSubmissions known(device.state(), std::span(submits, count));
+    return submit(queue, known, fence, [&](uint32_t all, const VkSubmitInfo2* batches) {
+      return device.next().QueueSubmit2(queue, all, batches, fence);
     });
   });
 }

@@ -37,25 +37,26 @@ void RegionSubmission::report_timeout() const {
                   who, state_.device.options.exclusive_timeout));
 }
 
-// An empty submission with a fence tells when the work has completed.
+// A submission of the layer's own tells when the work has completed.
 void RegionSubmission::submitted(VkQueue queue, VkResult result) {
-  if (!hold_) return;
-  const VkFence fence = result == VK_SUCCESS ? fences_.take() : VK_NULL_HANDLE;
-  if (fence != VK_NULL_HANDLE) {
-    auto submission = std::make_shared<Submission>(fences_, fence, false);
-    if (vk::own("vkQueueSubmit", state_.device.next.QueueSubmit(queue, 0, nullptr, fence)) ==
-        VK_SUCCESS) {
-      state_.exclusive.watch(std::move(submission), *hold_);
+  if (!hold_ || result != VK_SUCCESS) return;
+  if (const auto timeline = timelines_.of(queue)) {
+    const uint64_t value = timeline->signal([&](VkSemaphore semaphore, uint64_t next) {
+      const vk::SignalledBatches<VkSubmitInfo> batch({}, semaphore, next);
+      return vk::own("vkQueueSubmit", state_.device.next.QueueSubmit(queue, batch.count(),
+                                                                     batch.data(), VK_NULL_HANDLE));
+    });
+    if (value != 0) {
+      state_.exclusive.watch(std::make_shared<Submission>(timeline, value, false), *hold_);
       hold_.reset();
       return;
     }
-    submission->abandon();
   }
-  if (result == VK_SUCCESS) await_unfenced(queue);
+  await_untracked(queue);
 }
 
 // The hold ends next, so the work should have completed.
-void RegionSubmission::await_unfenced(VkQueue queue) const {
+void RegionSubmission::await_untracked(VkQueue queue) const {
   const vk::OwnFailure failure = vk::take_own_failure();
   if (!waits_for_host_ &&
       vk::own("vkQueueWaitIdle", state_.device.next.QueueWaitIdle(queue)) == VK_SUCCESS) {

@@ -13,11 +13,12 @@
 namespace tally::counters {
 
 struct RegionState;
-class FencePool;
+class QueueTimelines;
 
 class RegionSubmission {
  public:
-  RegionSubmission(RegionState& state, FencePool& fences) : state_(state), fences_(fences) {}
+  RegionSubmission(RegionState& state, QueueTimelines& timelines)
+      : state_(state), timelines_(timelines) {}
   ~RegionSubmission() {
     if (hold_) ExclusiveMode::instance().leave(*hold_);
   }
@@ -38,10 +39,10 @@ class RegionSubmission {
 
  private:
   void report_timeout() const;
-  void await_unfenced(VkQueue queue) const;
+  void await_untracked(VkQueue queue) const;
 
   RegionState& state_;
-  FencePool& fences_;
+  QueueTimelines& timelines_;
   std::vector<RegionRecorder*> recorders_;
   RegionPass* suspended_ = nullptr;
   CapturingWork work_;

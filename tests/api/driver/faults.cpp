@@ -45,11 +45,22 @@ uint64_t bits(const T& value) {
   std::memcpy(&result, &value, std::min(sizeof value, sizeof result));
   return result;
 }
-// The handle and, of a submission or a wait, the number of its items.
+// True if a submission executes command buffers. Layers put batches without any behind those of the
+// application, and submit such batches for themselves.
+bool executes(const VkSubmitInfo& batch) { return batch.commandBufferCount != 0; }
+bool executes(const VkSubmitInfo2& batch) { return batch.commandBufferInfoCount != 0; }
+bool executes(const VkBindSparseInfo&) { return true; }
+
+// The handle and, of a submission, whether it executes command buffers, of a wait, the number of
+// its items.
 template <typename First, typename... Others>
 std::array<uint64_t, 2> key_of(const First& first, const Others&... others) {
   std::array<uint64_t, 2> key{bits(first)};
-  if constexpr (sizeof...(Others) != 0) {
+  if constexpr (std::is_same_v<First, VkQueue> && sizeof...(Others) == 3) {
+    const auto& [count, batches, fence] = std::tie(others...);
+    key[1] =
+        std::any_of(batches, batches + count, [](const auto& batch) { return executes(batch); });
+  } else if constexpr (sizeof...(Others) != 0) {
     const auto& second = std::get<0>(std::tie(others...));
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(second)>>) key[1] = second;
   }
