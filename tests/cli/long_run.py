@@ -111,7 +111,7 @@ def refuses_in_one_line(folder):
     trigger(1, status=2)
     trigger("99999999999", status=2, says="not a process id")
     trigger(f"{folder}/nothing", status=2, says="No such file")
-    trigger(folder, status=2, says="no `tally run` of yours")
+    trigger(folder, status=2, says="no running `tally run` of yours")
     trigger(file, "--frames", 0, status=2)
     for options in (["--every", "0"], ["--every", "x"], ["--frames", "3-9,"], ["--trigger=0"], ["--trigger=x"],
                     ["--trigger", "--every", "2"], ["--trigger", "--frames", "2"], ["--max-size", "1K"],

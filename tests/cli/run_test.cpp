@@ -263,7 +263,7 @@ TEST_F(Run, data_that_arrives_after_the_end_is_received_and_it_is_said) {
   std::thread sender([&] { send_messages(folder_.path(), 100); });
   const auto run = tally({"-o", "a.tally", "--", "sh", "-c", kUntilConnected});
   sender.join();
-  EXPECT_THAT(run.standard_error, HasSubstr("the application has ended; receiving the remaining"));
+  EXPECT_THAT(run.standard_error, HasSubstr("the application has ended; still receiving its data"));
   EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("that it started")));
   auto reader = store::Reader::open(folder_.file("a.tally"));
   ASSERT_TRUE(reader.ok()) << reader.error().message;
@@ -300,7 +300,7 @@ TEST_F(Run, a_capture_that_is_being_written_is_not_replaced) {
       folder_.path(), "\"$TALLY\" run -o a.tally -- \"$TALLY\" run --force -o a.tally -- echo ran");
   EXPECT_EQ(run.end.shell_status(), 2);
   EXPECT_EQ(run.standard_output, "");
-  EXPECT_THAT(run.standard_error, HasSubstr("tally: a.tally: is in use, perhaps by a tally run"));
+  EXPECT_THAT(run.standard_error, HasSubstr("tally: a.tally: in use, perhaps by a tally run"));
 }
 
 TEST_F(Run, a_place_that_is_not_there_is_named_with_its_reason) {

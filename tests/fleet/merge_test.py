@@ -95,7 +95,7 @@ class Merge(unittest.TestCase):
         self.check_refused("text: ", "-o", "all.tally", "sample.tally", "text")
         self.check_refused("nowhere", "-o", "all.tally", "sample.tally", "nowhere")
         self.check_refused("sample.tally: given twice", "-o", "all.tally", "sample.tally", "./sample.tally")
-        self.check_refused("open.tally: is incomplete", "-o", "all.tally", "sample.tally", "open.tally")
+        self.check_refused("open.tally: capture is incomplete", "-o", "all.tally", "sample.tally", "open.tally")
         self.check_refused("new.tally: is of tally 9.9", "-o", "all.tally", "sample.tally", "new.tally")
         self.check_refused("count other metrics", "-o", "all.tally", "sample.tally", "calls.tally")
         self.check_refused("torn.tally: ", "-o", "all.tally", "sample.tally", "torn.tally")

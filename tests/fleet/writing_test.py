@@ -214,7 +214,7 @@ class Writing(unittest.TestCase):
         self.check_refused("text", "--commit", "a", self.files[0], data_set=self.folder / "text")
         shutil.copy(self.files[0], self.folder / "open.tally")
         subprocess.run(["sqlite3", self.folder / "open.tally", "UPDATE capture SET end_monotonic_ns = NULL"], check=True)
-        self.check_refused("open.tally: is incomplete", "--commit", "a", str(self.folder / "open.tally"))
+        self.check_refused("open.tally: capture is incomplete", "--commit", "a", str(self.folder / "open.tally"))
 
     def test_other_folders_are_left_as_they_are(self):
         (self.folder / "mine").mkdir()

@@ -18,7 +18,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l regions -d 'Also count
 complete -c tally -n '__fish_seen_subcommand_from run' -l branches -d 'Also count how often each branch and switch target is taken'
 complete -c tally -n '__fish_seen_subcommand_from run' -l divergence -d 'Also count the subgroups that execute each block: reports show the SIMD efficiency'
 complete -c tally -n '__fish_seen_subcommand_from run' -l all-extensions -d 'Do not hide the extensions whose shaders cannot be counted; a message names those that the application enables'
-complete -c tally -n '__fish_seen_subcommand_from run' -l driver -x -d 'Use this driver: its manifest, or a part of the manifest'\''s name'
+complete -c tally -n '__fish_seen_subcommand_from run' -l driver -x -d 'Use the driver whose manifest is this file or matches this name'
 complete -c tally -n '__fish_seen_subcommand_from run' -l egl -x -a 'auto vendor preload off' -d 'How an EGL program is profiled: auto, vendor (libglvnd), preload or off'
 complete -c tally -n '__fish_seen_subcommand_from run' -l sources -r -F -d 'Store source files that debug information names, from this folder'
 complete -c tally -n '__fish_seen_subcommand_from run' -l strict -d 'Exit with status 4 if the capture is incomplete'
