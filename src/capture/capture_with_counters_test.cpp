@@ -50,6 +50,16 @@ TEST(CaptureWithCounters, invocations_are_exact_in_every_submission) {
               ElementsAre(kGroup, 2 * kGroup, 3 * kGroup, kGroup, 2 * kGroup, 3 * kGroup));
 }
 
+TEST(CaptureWithCounters, dispatches_of_a_pipeline_with_equal_values_share_them) {
+  const Session session = run({.scenario = "resubmit"});
+  EXPECT_EQ(session.number("SELECT count(value_set) FROM command_batch"), 6);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT value_set) FROM command_batch"), 3);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT batch) FROM batch_count"), 3);
+  const Session overlapping = run({.scenario = "simultaneous"});
+  EXPECT_EQ(overlapping.number("SELECT sum(executions) FROM block_count WHERE block = 0"),
+            20 * 2 * 5 * kGroup);
+}
+
 // VK_EXT_frame_boundary, which the driver below may lack.
 TEST(CaptureWithCounters, frames_that_the_application_marks_have_their_counts) {
   const Session session = run({.scenario = "marked"});

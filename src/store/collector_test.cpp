@@ -417,6 +417,7 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       dispatch_but([](auto& batch) { batch.pass_of = PassOf::Own, batch.pass = 99; }),
       dispatch_but([](auto& batch) { batch.pass_of = PassOf::Parent; }),
       stream::BatchValues{},
+      stream::ForgetValues{99},
       BlockCosts{99, 0, 2, {}},
       BlockCosts{4, 0, 3, {1, 2, 3}},
       BlockCosts{4, 0, 2, {1}},
@@ -438,6 +439,62 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
   finish();
   EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"),
             static_cast<int64_t>(wrong.size()));
+}
+
+stream::CommandBatch batch_with(Id values, int64_t position, uint32_t size) {
+  stream::CommandBatch batch{.function = Function::Dispatch,
+                             .pipeline = 5,
+                             .counted = true,
+                             .size = size,
+                             .parameters = {{{4}}, {{1}}, {{1}}},
+                             .values = values};
+  for (uint32_t i = 0; i < size; ++i) batch.positions.values.push_back(position + i);
+  return batch;
+}
+
+TEST_F(CollectorTest, batches_that_name_a_value_set_have_the_values_of_the_first_of_them) {
+  for (const int64_t executions : {10, 20}) {  // in two processes
+    auto client = connect();
+    Bytes bytes = small_capture(0);
+    append_message(bytes, batch_with(77, 0, 2));
+    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{executions}}}}, {}});
+    append_message(bytes, batch_with(0, 2, 1));
+    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{3}}}}, {}});
+    append_message(bytes, batch_with(77, 3, 3));
+    append_message(bytes, stream::ForgetValues{77});
+    append_message(bytes, batch_with(77, 6, 1));  // another set
+    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{executions + 1}}}}, {}});
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  }
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM batch_count"), 6);
+  EXPECT_EQ(number("SELECT count(*) FROM block_count"), 14);
+  EXPECT_EQ(number("SELECT sum(executions) FROM block_count"), 5 * 10 + 3 + 11 + 5 * 20 + 3 + 21);
+  // The cost of the block in the second metric is 3.
+  EXPECT_EQ(number("SELECT sum(value) FROM block_metric JOIN metric ON metric.id = metric "
+                   "WHERE metric.name = 'fma'"),
+            3 * (5 * 10 + 3 + 11 + 5 * 20 + 3 + 21));
+}
+
+TEST_F(CollectorTest, values_of_a_set_come_once_and_are_the_same_for_each_command) {
+  const auto send = [&](const AnyMessage& last) {
+    auto client = connect();
+    Bytes bytes = small_capture(0);
+    append_message(bytes, batch_with(77, 0, 2));
+    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{10}}}}, {}});
+    append_message(bytes, batch_with(77, 2, 2));
+    append_message(bytes, last);
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  };
+  send(stream::BatchValues{{{0, 32, 0, {{10}}}}, {}});
+  auto client = connect();
+  Bytes bytes = small_capture(0);
+  append_message(bytes, batch_with(77, 0, 2));
+  append_message(bytes, stream::BatchValues{{{0, 32, 0, {{10, 11}}}}, {}});
+  ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 2);
 }
 
 TEST_F(CollectorTest, a_counter_twice_in_the_values_of_a_frame_is_refused) {

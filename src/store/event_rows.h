@@ -166,6 +166,10 @@ struct CommandBatchRow {
   std::vector<Parameter> parameters;
   Column gpu_begin_ns;
   Column gpu_time_ns;
+  std::optional<RowId> value_set;
+
+  // The `batch` of its rows in the tables of values.
+  RowId values() const { return value_set.value_or(id); }
 
   static_assert(kMaxBatchCommands == 1024);
   static constexpr auto table() {
@@ -190,7 +194,12 @@ struct CommandBatchRow {
                "a JSON object with a column for each parameter, named as in the specification"),
         column("gpu_begin_ns", &Row::gpu_begin_ns, "a column"),
         column("gpu_time_ns", &Row::gpu_time_ns,
-               "a column; of dispatches and traces outside of render passes"));
+               "a column; of dispatches and traces outside of render passes"),
+        column("value_set", &Row::value_set,
+               "a negative number: the values of each of its commands are those with this `batch` "
+               "in `batch_count` and `batch_other`, which batches with equal values share. null: "
+               "those with its id")
+            .since(8, "NULL"));
   }
 };
 

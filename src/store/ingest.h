@@ -92,6 +92,7 @@ class Ingest {
   Status on(stream::Pass& pass);
   Status on(stream::CommandBatch& batch);
   Status on(stream::BatchValues& values);
+  Status on(stream::ForgetValues& forgotten);
   Status on(stream::BlockCosts& costs);
   Status on(stream::Missing& missing);
   Status on(stream::Message& message);
@@ -134,6 +135,7 @@ class Ingest {
   Ids modules_;
   Ids objects_;
   Ids labels_;
+  Ids value_sets_;
   std::map<std::pair<Id, int64_t>, KnownFrame> frames_;  // the latest ones
   uint64_t frame_count_ = 0;
   uint64_t frames_dropped_ = 0;
@@ -142,8 +144,9 @@ class Ingest {
   RowId submission_frame_ = 0;
   Id submission_device_ = 0;
   std::vector<Execution> executions_;
-  RowId batch_ = 0;  // the last of the last execution
-  size_t batch_size_ = 0;
+  // Where the values of the last batch go, 0 if it gets none; and how many a column has.
+  RowId values_of_ = 0;
+  size_t values_size_ = 0;
 };
 
 }  // namespace tally::store

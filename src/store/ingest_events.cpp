@@ -10,6 +10,7 @@ namespace tally::store {
 namespace {
 
 constexpr size_t kMaxExecutions = 1'000'000;
+constexpr size_t kMaxValueSets = 1'000'000;
 
 // Bounds the memory of a long run. Queues are never this far apart; the stream of a process that
 // refers to an older frame is refused.
@@ -87,7 +88,7 @@ Status Ingest::on(stream::Submission& submission) {
   submission_frame_ = frame->row;
   submission_device_ = queue->device;
   executions_.clear();
-  batch_ = 0;
+  values_of_ = 0;
   return {};
 }
 
@@ -109,7 +110,7 @@ Status Ingest::on(stream::Execution& execution) {
     row.parent_command = execution.parent_command;
   }
   executions_.push_back({writer_.add(row), execution.parent, {}});
-  batch_ = 0;
+  values_of_ = 0;
   return {};
 }
 
@@ -192,20 +193,28 @@ Status Ingest::on(stream::CommandBatch& batch) {
   Status found = find_pass(batch, row.pass);
   if (found.ok()) found = resolve_labels(row.labels);
   if (!found) return found;
-  batch_ = writer_.add(row);
-  batch_size_ = batch.size;
+  const bool known = value_sets_.contains(batch.values);
+  if (batch.values != 0 && !known) {
+    if (value_sets_.size() == kMaxValueSets) return Error{"too many value sets"};
+    value_sets_.emplace(batch.values, writer_.begin_value_set());
+  }
+  if (batch.values != 0) row.value_set = value_sets_.at(batch.values);
+  const RowId id = writer_.add(row);
+  values_of_ = known ? 0 : row.value_set.value_or(id);
+  values_size_ = row.value_set ? 1 : batch.size;
   commands_ += batch.size;
   return {};
 }
 
 Status Ingest::on(stream::BatchValues& values) {
-  if (batch_ == 0) return Error{"values without their commands"};
+  if (values_of_ == 0) return Error{"values without their commands"};
   const Device& device = devices_.at(submission_device_);
   std::vector<BlockCountRow> rows;
   rows.reserve(values.counts.size());
   for (stream::BlockCounts& counts : values.counts) {
-    if (!counts.executions.fits(batch_size_)) return Error{"counts that do not fit their commands"};
-    rows.push_back({.batch = batch_,
+    if (!counts.executions.fits(values_size_))
+      return Error{"counts that do not fit their commands"};
+    rows.push_back({.batch = values_of_,
                     .sub = counts.sub,
                     .stage = counts.stage,
                     .block = counts.block,
@@ -213,15 +222,23 @@ Status Ingest::on(stream::BatchValues& values) {
   }
   writer_.add_all(rows);
   for (stream::BlockOthers& others : values.others) {
-    if (!others.values.fits(batch_size_)) return Error{"values that do not fit their commands"};
+    if (!others.values.fits(values_size_)) return Error{"values that do not fit their commands"};
     if (others.metric >= device.metrics.size()) return unknown("metric", others.metric);
-    writer_.add(BlockOtherRow{.batch = batch_,
+    writer_.add(BlockOtherRow{.batch = values_of_,
                               .sub = others.sub,
                               .stage = others.stage,
                               .block = others.block,
                               .metric = device.metrics[others.metric],
                               .values = std::move(others.values)});
   }
+  return {};
+}
+
+Status Ingest::on(stream::ForgetValues& forgotten) {
+  const auto found = value_sets_.find(forgotten.values);
+  if (found == value_sets_.end()) return unknown("value set", forgotten.values);
+  writer_.end_value_set(found->second);
+  value_sets_.erase(found);
   return {};
 }
 

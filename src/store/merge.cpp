@@ -325,9 +325,18 @@ class Copy {
       for (int64_t& label : row.labels.values) {
         if (label != Column::kNull) label = label_.of(label);
       }
+      const std::optional<RowId> old_set = row.value_set;
+      const bool known = old_set && value_sets_.contains(*old_set);
+      if (old_set && !known) {
+        value_sets_[*old_set] = writer_.begin_value_set();
+        writer_.end_value_set(value_sets_[*old_set]);
+      }
+      if (old_set) row.value_set = value_sets_[*old_set];
       const RowId id = writer_.add(row);
       batch_.add(old, id);
-      copied = copy_values(*values, old, row.size, id);
+      if (known) return true;
+      copied = copy_values(*values, old_set.value_or(old), old_set ? 1 : row.size,
+                           row.value_set.value_or(id));
       return copied.ok();
     });
     return visited.ok() ? copied : visited;
@@ -417,6 +426,7 @@ class Copy {
   Writer& writer_;
   NewIds process_, device_, queue_, metric_, module_, shader_, object_, label_, pipeline_,
       function_, frame_, counter_, submission_, execution_, pass_, batch_, region_counter_;
+  std::unordered_map<RowId, RowId> value_sets_;
   std::unordered_map<RowId, RowId> device_of_frame_, device_of_submission_;  // by new ids
 };
 

@@ -182,8 +182,12 @@ struct CommandBatch {
   std::vector<Column> parameters;  // as many as the function has
   Column gpu_begin_ns;
   Column gpu_time_ns;
+  // 0: the values that follow are those of this batch. Else a value set: they follow the first
+  // batch that names it, and are those of each of its commands and of all later batches that name
+  // it.
+  Id values = 0;
   TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, size, positions, labels,
-                      parameters, gpu_begin_ns, gpu_time_ns)
+                      parameters, gpu_begin_ns, gpu_time_ns, values)
 };
 
 // How often the commands of a batch executed a block.
@@ -211,6 +215,12 @@ struct BatchValues {
   std::vector<BlockCounts> counts;
   std::vector<BlockOthers> others;
   TALLY_STREAM_FIELDS(counts, others)
+};
+
+// No later batch names the value set.
+struct ForgetValues {
+  Id values = 0;
+  TALLY_STREAM_FIELDS(values)
 };
 
 // The cost of one execution of each block, sent before the first BatchValues that relies on it.
@@ -313,6 +323,6 @@ using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
-                 RegionValues, PassPicture, PictureRows, Bound, Gone>;
+                 RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues>;
 
 }  // namespace tally::store::stream

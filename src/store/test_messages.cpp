@@ -74,7 +74,8 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           PassPicture{1, 2, 0, 1, 2, 1},
           PictureRows{{0xff0000ff, 0xff00ff00}},
           Bound{5},
-          Gone{{6, 300}, {7}}};
+          Gone{{6, 300}, {7}},
+          ForgetValues{9}};
 }
 
 }  // namespace tally::store::stream

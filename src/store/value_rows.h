@@ -96,8 +96,8 @@ struct BlockCountRow {
     using Row = BlockCountRow;
     return store::table(
                Section::Values, "batch_count", "how often the commands of a batch executed a block",
-               column("batch", &Row::batch).references("command_batch"), column("sub", &Row::sub),
-               column("stage", &Row::stage), column("block", &Row::block),
+               column("batch", &Row::batch, "a command_batch or a value_set"),
+               column("sub", &Row::sub), column("stage", &Row::stage), column("block", &Row::block),
                column("executions", &Row::executions, "a column"))
         .constrained("PRIMARY KEY (batch, sub, stage, block)")
         .without_rowid()
@@ -118,8 +118,8 @@ struct BlockOtherRow {
     return store::table(
                Section::Values, "batch_other",
                "a block's values of a metric, where one of them is *not* executions x cost",
-               column("batch", &Row::batch).references("command_batch"), column("sub", &Row::sub),
-               column("stage", &Row::stage), column("block", &Row::block),
+               column("batch", &Row::batch, "a command_batch or a value_set"),
+               column("sub", &Row::sub), column("stage", &Row::stage), column("block", &Row::block),
                column("metric", &Row::metric).references("metric"),
                column("value", &Row::values, "a column"))
         .constrained("PRIMARY KEY (batch, sub, stage, block, metric)")

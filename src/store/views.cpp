@@ -26,7 +26,8 @@ WHERE j.value IS NOT NULL)sql"},
     // The commands of a batch, each with the JSON path of its values in a column of many.
     {"batch_command", R"sql(
 WITH RECURSIVE element (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM element WHERE i < 1023)
-SELECT id * 1024 + i AS command, id AS batch, i, '$[' || i || ']' AS path
+SELECT id * 1024 + i AS command, id AS batch, coalesce(value_set, id) AS value_batch, i,
+       '$[' || i || ']' AS path
 FROM command_batch JOIN element ON i < size)sql"},
     {"command", R"sql(
 SELECT e.command AS id, b.execution AS execution,
@@ -44,17 +45,17 @@ SELECT e.command AS id, b.execution AS execution,
          AS gpu_time_ns
 FROM batch_command AS e JOIN command_batch AS b ON b.id = e.batch)sql"},
     {"block_count", R"sql(
-SELECT command, batch, sub, stage, block, executions FROM (
-  SELECT e.command AS command, c.batch AS batch, c.sub AS sub, c.stage AS stage, c.block AS block,
+SELECT command, batch, value_batch, sub, stage, block, executions FROM (
+  SELECT e.command AS command, e.batch AS batch, c.batch AS value_batch, c.sub AS sub, c.stage AS stage, c.block AS block,
          json_extract(c.executions, iif(json_type(c.executions) = 'array', e.path, '$'))
            AS executions
-  FROM batch_count AS c JOIN batch_command AS e ON e.batch = c.batch)
+  FROM batch_count AS c JOIN batch_command AS e ON e.value_batch = c.batch)
 WHERE executions <> 0)sql"},
     {"block_other", R"sql(
-SELECT e.command AS command, o.batch AS batch, o.sub AS sub, o.stage AS stage, o.block AS block,
+SELECT e.command AS command, e.batch AS batch, o.sub AS sub, o.stage AS stage, o.block AS block,
        o.metric AS metric,
        json_extract(o.value, iif(json_type(o.value) = 'array', e.path, '$')) AS value
-FROM batch_other AS o JOIN batch_command AS e ON e.batch = o.batch)sql"},
+FROM batch_other AS o JOIN batch_command AS e ON e.value_batch = o.batch)sql"},
     {"command_list", R"sql(
 SELECT command.id AS command, frame.number AS frame, frame.id AS frame_id, frame.device AS device,
        submission.id AS submission, submission.number AS submission_number,
@@ -91,7 +92,7 @@ JOIN batch_shader ON batch_shader.batch = c.batch AND batch_shader.stage = c.sta
   AND coalesce(batch_shader.sub, c.sub) = c.sub
 JOIN block_cost ON block_cost.shader = batch_shader.shader AND block_cost.block = c.block
 WHERE NOT EXISTS (SELECT 1 FROM batch_other AS o
-                  WHERE o.batch = c.batch AND o.sub = c.sub AND o.stage = c.stage
+                  WHERE o.batch = c.value_batch AND o.sub = c.sub AND o.stage = c.stage
                     AND o.block = c.block AND o.metric = block_cost.metric)
 UNION ALL
 SELECT command, sub, stage, block, metric, value FROM block_other)sql"},

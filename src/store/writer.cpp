@@ -1,11 +1,13 @@
 #include "store/writer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -31,8 +33,10 @@ struct Writer::State {
   bool in_transaction = false;
   std::map<std::string, Statement, std::less<>> statements;
   InternedRows interned;
-  size_t added = 0;  // objects and labels since the last remove_unused()
-  size_t left = 0;   // after it
+  size_t added = 0;          // objects and labels since the last remove_unused()
+  size_t left = 0;           // after it
+  RowId last_value_set = 0;  // counts down
+  std::set<RowId> value_sets;
 
   State(Database opened, std::string file) : database(std::move(opened)), path(std::move(file)) {}
 
@@ -306,6 +310,14 @@ void Writer::add_missing(RowId frame, int64_t commands) {
               frame);
 }
 
+RowId Writer::begin_value_set() {
+  const RowId set = --state_->last_value_set;
+  state_->value_sets.insert(set);
+  return set;
+}
+
+void Writer::end_value_set(RowId set) { state_->value_sets.erase(set); }
+
 void Writer::keep_last_frames(uint64_t count) {
   state_->run(
       "DELETE FROM frame WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY "
@@ -316,12 +328,19 @@ void Writer::keep_last_frames(uint64_t count) {
         std::array{"execution", "submission", "submission"},
         std::array{"pass", "execution", "execution"},
         std::array{"command_batch", "execution", "execution"},
-        std::array{"batch_count", "batch", "command_batch"},
-        std::array{"batch_other", "batch", "command_batch"},
         std::array{"pass_regions", "pass", "pass"}, std::array{"pass_picture", "pass", "pass"},
         std::array{"region_values", "regions", "pass_regions"}}) {
     state_->run(
         fmt::format("DELETE FROM {} WHERE {} NOT IN (SELECT id FROM {})", table, key, owner));
+  }
+  for (const char* table : {"batch_count", "batch_other"}) {
+    state_->run(fmt::format("DELETE FROM {} WHERE batch NOT IN (SELECT id FROM command_batch) AND "
+                            "batch NOT IN (SELECT "
+                            "value_set FROM command_batch WHERE value_set IS NOT NULL) AND batch "
+                            "NOT IN (SELECT value "
+                            "FROM json_each(?))",
+                            table),
+                fmt::format("[{}]", fmt::join(state_->value_sets, ",")));
   }
 }
 

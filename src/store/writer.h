@@ -46,6 +46,11 @@ class Writer {
   void end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by);
   void add_missing(RowId frame, int64_t commands);
 
+  // The number of a new value set: CommandBatchRow::value_set, and `batch` of its values. These
+  // stay, whether or not a batch has them, until the set ends.
+  RowId begin_value_set();
+  void end_value_set(RowId set);
+
   // Removes what belongs to a frame of each device, except for the device's last `count` frames.
   void keep_last_frames(uint64_t count);
   // Rows that a sender may refer to later.

@@ -45,7 +45,7 @@ Status visit_batches(
   for (size_t i = 0; i < model.batches.size(); ++i) {
     const Batch& batch = model.batches[i];
     if (!batch.counted) continue;
-    if (Status read = reader->read(batch.id, batch.commands.size(), values); !read) return read;
+    if (Status read = reader->read(batch.values, batch.commands.size(), values); !read) return read;
     visit(batch, values);
     if (progress && i % kBatchesBetweenReports == kBatchesBetweenReports - 1) {
       progress(static_cast<double>(i) / static_cast<double>(model.batches.size()));

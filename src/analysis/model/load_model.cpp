@@ -207,7 +207,7 @@ class Timeline {
   void load_batch(const store::CommandBatchRow& row, const store::FunctionRow& function,
                   const Place& place) {
     Batch& batch = model_.batches.emplace_back(
-        Batch{row.id, model_.pipeline_index.find(row.pipeline), row.counted, {}});
+        Batch{row.id, row.values(), model_.pipeline_index.find(row.pipeline), row.counted, {}});
     const uint32_t pass = pass_index_.find(row.pass);
     std::vector<std::string> names;
     for (const auto& parameter : row.parameters) names.push_back(parameter.name);

@@ -39,6 +39,7 @@ struct Command {
 // A batch of the capture. Its values belong to `commands`, in this order.
 struct Batch {
   store::RowId id;
+  store::RowId values;  // CommandBatchRow::values
   uint32_t pipeline;
   bool counted;
   std::vector<uint32_t> commands;

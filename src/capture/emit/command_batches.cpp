@@ -18,6 +18,10 @@ constexpr size_t kMaxOpenBatches = 16;
 // stream::kMaxMessageBytes.
 constexpr size_t kMaxNumbers = size_t{128} << 10;
 
+// Limits for a pipeline, and for all together.
+constexpr size_t kMaxSets = 16;
+constexpr size_t kMaxSetBytes = size_t{32} << 20;
+
 constexpr const char* kNoCounts = "no counts were returned for it; a warning may say why";
 
 bool is_zero(const store::Column& column) {
@@ -27,6 +31,20 @@ bool is_zero(const store::Column& column) {
 // Returns the value of a metric if the block has the known costs; 0 without costs.
 uint64_t expected(uint64_t executions, std::span<const uint64_t> costs, size_t metric) {
   return costs.empty() ? 0 : executions * costs[metric];
+}
+
+// True if two commands have the same values: equal but for the result indices, each of which is the
+// first half of a block.
+bool is_alike(std::span<const uint64_t> a, std::span<const uint64_t> b, size_t block_words) {
+  constexpr uint32_t kIndexBits = 32;
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); i += block_words) {
+    if (a[i] >> kIndexBits != b[i] >> kIndexBits ||
+        std::memcmp(&a[i + 1], &b[i + 1], (block_words - 1) * sizeof(uint64_t)) != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 size_t count_unexpected(std::span<const uint64_t> values, uint64_t executions,
@@ -50,10 +68,52 @@ std::vector<uint64_t> unit_costs(const MetricLayout& layout) {
 
 }  // namespace
 
-CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connection,
+std::shared_ptr<const ValueSet> ValueSets::find(Id pipeline, std::span<const uint64_t> words,
+                                                size_t block_words) {
+  OfPipeline& known = pipelines_[pipeline];
+  const auto found = std::ranges::find_if(
+      known.sets, [&](const auto& set) { return is_alike(set->words, words, block_words); });
+  if (found == known.sets.end()) {
+    ++known.misses;
+    return nullptr;
+  }
+  known.misses = 0;
+  std::rotate(known.sets.begin(), found, found + 1);
+  return known.sets.front();
+}
+
+bool ValueSets::wants(Id pipeline) const {
+  constexpr uint32_t kFutile = 64;
+  const auto found = pipelines_.find(pipeline);
+  return found == pipelines_.end() || found->second.misses % kFutile < kMaxSets;
+}
+
+void ValueSets::add(Id pipeline, std::shared_ptr<const ValueSet> set) {
+  const size_t bytes = set->words.size() * sizeof(uint64_t);
+  if (bytes_ + bytes > kMaxSetBytes) {
+    for (const auto& [id, known] : pipelines_) {
+      for (const auto& old : known.sets) forget(*old);
+    }
+    pipelines_.clear();
+  }
+  bytes_ += bytes;
+  std::vector<std::shared_ptr<const ValueSet>>& sets = pipelines_[pipeline].sets;
+  sets.insert(sets.begin(), std::move(set));
+  if (sets.size() <= kMaxSets) return;
+  forget(*sets.back());
+  sets.pop_back();
+}
+
+void ValueSets::forget(const ValueSet& set) {
+  bytes_ -= set.words.size() * sizeof(uint64_t);
+  forgotten_.push_back(set.id);
+}
+
+CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connection, ValueSets& sets,
                                const Execution& execution, const MetricLayout& layout)
     : packet_(packet),
       connection_(connection),
+      sets_(sets),
       execution_(execution),
       layout_(layout),
       block_words_(kHeaderWords + layout.values()),
@@ -87,7 +147,7 @@ CommandBatches::BlockId CommandBatches::block_id(std::span<const uint64_t> words
 
 bool CommandBatches::takes(const Batch& batch, const Head& head,
                            std::span<const uint64_t> words) const {
-  if (batch.head != head) return false;
+  if (batch.head != head || batch.set) return false;
   if (batch.blocks.size() * block_words_ != words.size()) return false;
   for (size_t i = 0; i < batch.blocks.size(); ++i) {
     if (block_id(words, i) != batch.blocks[i].id) return false;
@@ -95,7 +155,7 @@ bool CommandBatches::takes(const Batch& batch, const Head& head,
   return true;
 }
 
-CommandBatches::Batch& CommandBatches::batch_for(const CommandSlice& slice) {
+CommandBatches::Head CommandBatches::head_of(const CommandSlice& slice) const {
   const CommandRun& run = *slice.run;
   Head head{.function = run.function,
             .pass_of = run.pass_of,
@@ -106,6 +166,11 @@ CommandBatches::Batch& CommandBatches::batch_for(const CommandSlice& slice) {
   if (run.pipeline != CommandRun::kNone) {
     head.pipeline = execution_.recording->pipelines[run.pipeline].get();
   }
+  return head;
+}
+
+CommandBatches::Batch& CommandBatches::batch_for(const CommandSlice& slice) {
+  const Head head = head_of(slice);
   const auto words = slice.words.first(slice.words_of_command());
   const auto found =
       std::ranges::find_if(batches_, [&](const Batch& batch) { return takes(batch, head, words); });
@@ -116,15 +181,59 @@ CommandBatches::Batch& CommandBatches::batch_for(const CommandSlice& slice) {
   if (found != batches_.end()) {
     send(*found);
     batches_.erase(found);
-  } else if (batches_.size() == kMaxOpenBatches) {
-    send(batches_.back());
-    batches_.pop_back();
   }
   return begin_batch(head, slice);
 }
 
+CommandBatches::Batch& CommandBatches::open_batch() {
+  if (batches_.size() == kMaxOpenBatches) {
+    send(batches_.back());
+    batches_.pop_back();
+  }
+  return batches_.emplace_front();
+}
+
+CommandBatches::Batch* CommandBatches::find_batch(const Head& head, const ValueSet& set) {
+  const auto found = std::ranges::find_if(batches_, [&](const Batch& batch) {
+    return batch.set.get() == &set && batch.head == head && batch.message.size < batch.max_size;
+  });
+  return found == batches_.end() ? nullptr : &*found;
+}
+
+bool CommandBatches::add_to_set(const CommandSlice& slice, Id label,
+                                const std::optional<stream::GpuTime>& gpu) {
+  const Head head = head_of(slice);
+  auto set = sets_.find(head.pipeline->id(), slice.words, block_words_);
+  Batch* batch = set ? find_batch(head, *set) : nullptr;
+  if (!set) {
+    if (!sets_.wants(head.pipeline->id())) return false;
+    batch = &begin_batch(head, slice);
+    append(*batch, slice, label, gpu);
+    set = std::make_shared<const ValueSet>(
+        ValueSet{connection_.new_id(), {slice.words.begin(), slice.words.end()}});
+    batch->set = set;
+    batch->message.values = set->id;
+    // A later batch that names the set must not come before this one.
+    send(*batch);
+    batches_.pop_front();
+    sets_.add(head.pipeline->id(), std::move(set));
+    return true;
+  }
+  if (!batch) {
+    batch = &open_batch();
+    batch->head = head;
+    batch->message = describe(head);
+    batch->pipeline = execution_.recording->pipelines[slice.run->pipeline];
+    batch->message.values = set->id;
+    batch->set = std::move(set);
+    batch->max_size = store::kMaxBatchCommands;
+  }
+  append(*batch, slice, label, gpu);
+  return true;
+}
+
 CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const CommandSlice& slice) {
-  Batch& batch = batches_.emplace_front();
+  Batch& batch = open_batch();
   batch.head = head;
   batch.message = describe(head);
   if (head.pipeline) batch.pipeline = execution_.recording->pipelines[slice.run->pipeline];
@@ -156,7 +265,14 @@ void CommandBatches::add(const CommandSlice& added, const std::optional<stream::
     slice.words = {};
   }
   const Id label = packet_.need(slice.run->label, execution_.parent_label);
+  // Commands outside of passes are often few, with many blocks.
+  const bool may_repeat = slice.run->pass_of == stream::PassOf::None && !slice.words.empty() &&
+                          slice.run->pipeline != CommandRun::kNone;
   for (uint32_t begin = 0; begin < slice.count;) {
+    if (may_repeat && add_to_set(slice.part(begin, 1), label, gpu)) {
+      ++begin;
+      continue;
+    }
     Batch& batch = batch_for(slice.part(begin, 1));
     const auto capacity = static_cast<uint32_t>(batch.max_size - batch.message.size);
     const CommandSlice part = slice.part(begin, capacity);
@@ -241,8 +357,9 @@ void CommandBatches::begin_others(size_t at, size_t count, Block& block,
 }
 
 void CommandBatches::flush() {
-  for (Batch& batch : batches_) send(batch);
+  for (auto batch = batches_.rbegin(); batch != batches_.rend(); ++batch) send(*batch);
   batches_.clear();
+  for (const Id set : sets_.take_forgotten()) packet_.add(stream::ForgetValues{set});
 }
 
 void CommandBatches::send(Batch& batch) {

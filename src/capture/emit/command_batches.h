@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "capture/emit/packet_builder.h"
@@ -16,10 +17,41 @@
 
 namespace tally::capture {
 
+// The values of a command, as the driver returned them. A program executes the same dispatches over
+// and over: most have the values of an earlier one, which the receiver knows.
+struct ValueSet {
+  Id id = 0;
+  std::vector<uint64_t> words;
+};
+
+// The last value sets of each pipeline of a device. The emission lock guards it.
+class ValueSets {
+ public:
+  // Null where there is none, or where the pipeline's values seldom repeat.
+  std::shared_ptr<const ValueSet> find(Id pipeline, std::span<const uint64_t> words,
+                                       size_t block_words);
+  // True if a set pays that find() has not found.
+  bool wants(Id pipeline) const;
+  void add(Id pipeline, std::shared_ptr<const ValueSet> set);
+  // Those that find() no longer returns, since the last call.
+  std::vector<Id> take_forgotten() { return std::exchange(forgotten_, {}); }
+
+ private:
+  void forget(const ValueSet& set);
+
+  struct OfPipeline {
+    std::vector<std::shared_ptr<const ValueSet>> sets;  // the last one that was found comes first
+    uint32_t misses = 0;                                // since one was found
+  };
+  std::unordered_map<Id, OfPipeline> pipelines_;
+  std::vector<Id> forgotten_;
+  size_t bytes_ = 0;
+};
+
 class CommandBatches {
  public:
-  CommandBatches(PacketBuilder& packet, StreamConnection& connection, const Execution& execution,
-                 const MetricLayout& layout);
+  CommandBatches(PacketBuilder& packet, StreamConnection& connection, ValueSets& sets,
+                 const Execution& execution, const MetricLayout& layout);
 
   void add(const CommandSlice& slice, const std::optional<stream::GpuTime>& gpu);
   void flush();
@@ -60,11 +92,19 @@ class CommandBatches {
     std::shared_ptr<Pipeline> pipeline;
     stream::CommandBatch message;
     std::vector<Block> blocks;
+    // The values of all commands. Its blocks are those of the first command, and only sent if the
+    // receiver does not know the set.
+    std::shared_ptr<const ValueSet> set;
     size_t max_size = 0;
   };
 
   stream::CommandBatch describe(const Head& head) const;
+  Head head_of(const CommandSlice& slice) const;
   bool takes(const Batch& batch, const Head& head, std::span<const uint64_t> words) const;
+  // Adds a command to a batch of commands with the same values. False where its values are unlikely
+  // to repeat.
+  bool add_to_set(const CommandSlice& slice, Id label, const std::optional<stream::GpuTime>& gpu);
+  Batch* find_batch(const Head& head, const ValueSet& set);
   // Returns a batch that takes at least the first command of the slice.
   Batch& batch_for(const CommandSlice& slice);
   Batch& begin_batch(const Head& head, const CommandSlice& slice);
@@ -75,6 +115,8 @@ class CommandBatches {
   void add_values(size_t at, size_t count, Block& block, std::span<const uint64_t> values) const;
   static void begin_others(size_t at, size_t count, Block& block, std::span<const uint64_t> values,
                            uint64_t executions);
+  // Makes room for one more open batch.
+  Batch& open_batch();
   void send(Batch& batch);
   void send_costs(const Batch& batch);
   void send_values(Batch& batch);
@@ -82,6 +124,7 @@ class CommandBatches {
 
   PacketBuilder& packet_;
   StreamConnection& connection_;
+  ValueSets& sets_;
   const Execution& execution_;
   const MetricLayout& layout_;
   const size_t block_words_;

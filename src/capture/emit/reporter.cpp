@@ -60,7 +60,7 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
   Recording& recording = *execution.recording;
   Recording::Read read;
   std::optional<CommandBatches> batches;
-  if (packet) batches.emplace(*packet, connection_, execution, layout_);
+  if (packet) batches.emplace(*packet, connection_, value_sets_, execution, layout_);
   CommandSlices slices(recording, layout_, [&](const CommandSlice& slice) {
     if (slice.unread) {
       missing += slice.count;

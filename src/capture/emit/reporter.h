@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/emit/command_batches.h"
 #include "capture/emit/live_totals.h"
 #include "capture/emit/packet_builder.h"
 #include "capture/emit/stream_connection.h"
@@ -55,7 +56,8 @@ class Reporter {
   const stream::Device device_;
   const MetricLayout layout_;
   const std::vector<uint32_t> live_places_;  // of the device's metrics in the live totals
-  FrameSet frames_;                          // known to the receiver, by index
+  ValueSets value_sets_;
+  FrameSet frames_;  // known to the receiver, by index
 };
 
 }  // namespace tally::capture
