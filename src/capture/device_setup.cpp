@@ -217,10 +217,10 @@ void ChangedDeviceInfo::enable(VkBool32 Own::*own, VkStructureType own_type,
   } else if (auto* known = chain_.find<Own>(own_type)) {
     known->*own = VK_TRUE;
   } else {
-    Own features{};
-    features.sType = own_type;
-    features.*own = VK_TRUE;
-    chain_.add(features);
+    Own added{};
+    added.sType = own_type;
+    added.*own = VK_TRUE;
+    chain_.add(added);
   }
 }
 
