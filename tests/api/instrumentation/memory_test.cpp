@@ -7,7 +7,6 @@
 namespace tally::test {
 namespace {
 
-using testing::ElementsAre;
 using Pair = std::pair<uint32_t, uint64_t>;
 
 class Memory : public CountersTest {
