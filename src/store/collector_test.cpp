@@ -477,6 +477,43 @@ TEST_F(CollectorTest, batches_that_name_a_value_set_have_the_values_of_the_first
             3 * (5 * 10 + 3 + 11 + 5 * 20 + 3 + 21));
 }
 
+// Wherever the limit falls: the file never has a counted command without its values.
+TEST_F(CollectorTest, a_batch_whose_values_no_longer_fit_is_uncounted) {
+  finish();
+  int uncounted = 0;
+  for (uint64_t limit = 250'000; limit < 400'000; limit += 4'096) {
+    Result<Writer> writer = Writer::create(directory_.file("small.tally"), test_capture_row());
+    ASSERT_TRUE(writer.ok());
+    auto started = Collector::start(std::move(*writer), directory_.path(), {.file_bytes = limit});
+    ASSERT_TRUE(started.ok());
+    auto client = StreamClient::connect((*started)->socket_path());
+    ASSERT_TRUE(client.ok());
+    Bytes bytes = small_capture(0);
+    for (int64_t i = 0; i < 8; ++i) {
+      append_message(bytes, batch_with(i % 2 == 0 ? 0 : static_cast<Id>(70 + i), i, 1));
+      stream::BatchValues values;
+      for (uint32_t block = 0; block < 1000; ++block)
+        values.counts.push_back({0, 32, block, {{7}}});
+      append_message(bytes, values);
+    }
+    ASSERT_TRUE((*client)->push(std::move(bytes), 1 << 20));
+    client->reset();
+    ASSERT_TRUE((*started)->finish(0, std::chrono::seconds(10)).ok());
+    const Result<Reader> reader = Reader::open(directory_.file("small.tally"));
+    ASSERT_TRUE(reader.ok());
+    const auto count = [&](const std::string& sql) {
+      Result<Statement> rows = reader->query(sql);
+      return rows->step() ? rows->integer(0) : -1;
+    };
+    EXPECT_EQ(count("SELECT count(*) FROM command_batch AS b WHERE counted AND 1000 <> (SELECT "
+                    "count(*) FROM batch_count WHERE batch = coalesce(b.value_set, b.id))"),
+              0)
+        << limit;
+    if (count("SELECT count(*) FROM command_batch WHERE NOT counted") > 0) ++uncounted;
+  }
+  EXPECT_GT(uncounted, 0);
+}
+
 TEST_F(CollectorTest, values_of_a_set_come_once_and_are_the_same_for_each_command) {
   const auto send = [&](const AnyMessage& last) {
     auto client = connect();

@@ -45,7 +45,11 @@ Status Ingest::take(stream::AnyMessage& message) {
   if (definitions_ > kMaxDefinitions) return Error{"the capture stream defines too much"};
   const bool always = std::holds_alternative<stream::Process>(message) ||
                       std::holds_alternative<stream::End>(message);
-  if (!always && !limit_.fits(message, writer_)) return drop(message);
+  const bool values = std::holds_alternative<stream::BatchValues>(message) && values_of_ != 0;
+  if (!always && !limit_.fits(message, values, writer_)) {
+    if (values) writer_.lacks_values(batch_);
+    return drop(message);
+  }
   Status status = std::visit([&](auto& body) { return on(body); }, message);
   return status.ok() ? writer_.status() : status;
 }

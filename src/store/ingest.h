@@ -144,7 +144,8 @@ class Ingest {
   RowId submission_frame_ = 0;
   Id submission_device_ = 0;
   std::vector<Execution> executions_;
-  // Where the values of the last batch go, 0 if it gets none; and how many a column has.
+  RowId batch_ = 0;  // the last one of the last execution
+  // Where its values go, 0 if it gets none; and how many a column has.
   RowId values_of_ = 0;
   size_t values_size_ = 0;
 };

@@ -199,8 +199,8 @@ Status Ingest::on(stream::CommandBatch& batch) {
     value_sets_.emplace(batch.values, writer_.begin_value_set());
   }
   if (batch.values != 0) row.value_set = value_sets_.at(batch.values);
-  const RowId id = writer_.add(row);
-  values_of_ = known ? 0 : row.value_set.value_or(id);
+  batch_ = writer_.add(row);
+  values_of_ = known ? 0 : row.value_set.value_or(batch_);
   values_size_ = row.value_set ? 1 : batch.size;
   commands_ += batch.size;
   return {};

@@ -56,10 +56,10 @@ uint64_t row_bytes(const stream::PassPicture& picture) {
 
 }  // namespace
 
-bool SizeLimit::fits(const stream::AnyMessage& message, Writer& writer) {
+bool SizeLimit::fits(const stream::AnyMessage& message, bool completes, Writer& writer) {
   if (bytes_ == 0 || full_) return !full_;
   const uint64_t more = std::visit([](const auto& body) { return row_bytes(body); }, message);
-  full_ = writer.bytes() + more + kReserve > bytes_;
+  full_ = writer.bytes() + more + (completes ? kReserve / 2 : kReserve) > bytes_;
   return !full_;
 }
 

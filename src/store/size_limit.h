@@ -16,8 +16,8 @@ class SizeLimit {
 
   uint64_t bytes() const { return bytes_; }
   bool full() const { return full_; }
-  // True if the rows of a message still fit.
-  bool fits(const stream::AnyMessage& message, Writer& writer);
+  // True if the rows of a message still fit. `completes`: it completes what has been written.
+  bool fits(const stream::AnyMessage& message, bool completes, Writer& writer);
 
  private:
   const uint64_t bytes_;

@@ -310,6 +310,10 @@ void Writer::add_missing(RowId frame, int64_t commands) {
               frame);
 }
 
+void Writer::lacks_values(RowId batch) {
+  state_->run("UPDATE command_batch SET counted = 0 WHERE id = ?", batch);
+}
+
 RowId Writer::begin_value_set() {
   const RowId set = --state_->last_value_set;
   state_->value_sets.insert(set);

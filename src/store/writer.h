@@ -46,6 +46,9 @@ class Writer {
   void end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by);
   void add_missing(RowId frame, int64_t commands);
 
+  // The values of a batch are not complete: its commands count as uncounted.
+  void lacks_values(RowId batch);
+
   // The number of a new value set: CommandBatchRow::value_set, and `batch` of its values. These
   // stay, whether or not a batch has them, until the set ends.
   RowId begin_value_set();
