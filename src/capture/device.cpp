@@ -375,7 +375,12 @@ void Device::report_waited_for(const SubmissionReader::Matches& matches) {
   constexpr int64_t kCreditNs = 1'600'000'000;
   constexpr auto kFlushPatience = std::chrono::milliseconds(50);
   const int64_t begin = store::monotonic_ns();
-  if (reports_paid_until_ns_.load(std::memory_order_relaxed) > begin + kCreditNs) return;
+  if (reports_paid_until_ns_.load(std::memory_order_relaxed) > begin + kCreditNs &&
+      std::ranges::none_of(queues_.values(), [](const auto& queue) {
+        return queue->submission_reader.is_behind();
+      })) {
+    return;
+  }
   report_completed(matches, kFlushPatience);
   const int64_t price = kPrice * (store::monotonic_ns() - begin);
   const int64_t paid = std::max(reports_paid_until_ns_.load(std::memory_order_relaxed), begin);

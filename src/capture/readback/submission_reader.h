@@ -43,6 +43,12 @@ class SubmissionReader {
   // Waits until the last matching item has been reported. Returns false if the GPU did not complete
   // it within `patience`. The time for reading and sending is not limited.
   bool wait_for(const Matches& matches, std::chrono::milliseconds patience);
+  // True if so much waits to be read that threads of the application must help.
+  bool is_behind() {
+    constexpr size_t kMaxItems = 256;
+    const std::lock_guard lock(mutex_);
+    return items_.size() > kMaxItems;
+  }
   // Reports what the GPU completes within `patience`, discards the rest, and ends the thread.
   void stop(std::chrono::milliseconds patience);
 
