@@ -369,7 +369,7 @@ void Device::report_completed(const SubmissionReader::Matches& matches,
   connection().flush(flush_patience);
 }
 
-// Each report is paid for with 16 times its duration, at most 1.6 s in advance.
+// A report delays the next one by 16 times its duration. Delays of up to 1.6 s are ignored.
 void Device::report_waited_for(const SubmissionReader::Matches& matches) {
   constexpr int64_t kPrice = 16;
   constexpr int64_t kCreditNs = 1'600'000'000;

@@ -27,13 +27,13 @@ struct ValueSet {
 // The last value sets of each pipeline of a device. The emission lock guards it.
 class ValueSets {
  public:
-  // Null where there is none, or where the pipeline's values seldom repeat.
+  // Null if the pipeline has no such set.
   std::shared_ptr<const ValueSet> find(Id pipeline, std::span<const uint64_t> words,
                                        size_t block_words);
-  // True if a set pays that find() has not found.
+  // After find() has found none: true unless the pipeline's values seldom repeat.
   bool wants(Id pipeline) const;
   void add(Id pipeline, std::shared_ptr<const ValueSet> set);
-  // Those that find() no longer returns, since the last call.
+  // The sets that find() has stopped to return since the last call.
   std::vector<Id> take_forgotten() { return std::exchange(forgotten_, {}); }
 
  private:

@@ -57,10 +57,10 @@ void at_exit() {
 // Again for each device: exit() calls first what was registered last, and the driver may have
 // registered more since the device before.
 void watch_exit() {
-  constexpr int kMostTimes = 1'000;
+  constexpr int kMaxTimes = 1'000;
   static std::atomic<int> times = 0;
   device_owner = ::getpid();
-  if (times.fetch_add(1) >= kMostTimes) return;
+  if (times.fetch_add(1) >= kMaxTimes) return;
   std::atexit(at_exit);
   std::at_quick_exit(at_exit);
 }
