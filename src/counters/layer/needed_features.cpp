@@ -3,6 +3,20 @@
 namespace tally::counters {
 namespace {
 
+// Enables a feature that an extension has brought into a core version: in the struct of that
+// version where the application chains it, else in its own.
+template <auto kCore, auto kOwn>
+struct PromotedFeature;
+template <typename Core, VkBool32 Core::*kCore, typename Own, VkBool32 Own::*kOwn>
+struct PromotedFeature<kCore, kOwn> {
+  static void enable(CreateInfoCopy& info, const PhysicalDevice& gpu, uint32_t core_version,
+                     VkStructureType core_type, const char* extension, VkStructureType own_type) {
+    if (info.set_if_chained<Core, kCore>(core_type)) return;
+    if (gpu.api_version < core_version) info.add_extension(extension);
+    info.set<Own, kOwn>(own_type);
+  }
+};
+
 void enable_core_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   VkPhysicalDeviceFeatures& features = info.core_features();
   features.vertexPipelineStoresAndAtomics = VK_TRUE;
@@ -36,28 +50,20 @@ void enable_conditional_rendering(CreateInfoCopy& info) {
 }
 
 void enable_host_query_reset(CreateInfoCopy& info, const PhysicalDevice& gpu) {
-  using Core = VkPhysicalDeviceVulkan12Features;
-  using Own = VkPhysicalDeviceHostQueryResetFeatures;
-  if (info.set_if_chained<Core, &Core::hostQueryReset>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
-    return;
-  }
-  if (gpu.api_version < VK_API_VERSION_1_2)
-    info.add_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME);
-  info.set<Own, &Own::hostQueryReset>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES);
+  PromotedFeature<&VkPhysicalDeviceVulkan12Features::hostQueryReset,
+                  &VkPhysicalDeviceHostQueryResetFeatures::hostQueryReset>::
+      enable(info, gpu, VK_API_VERSION_1_2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+             VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES);
 }
 
 void enable_cache_control(CreateInfoCopy& info, const PhysicalDevice& gpu) {
-  using Core = VkPhysicalDeviceVulkan13Features;
-  using Own = VkPhysicalDevicePipelineCreationCacheControlFeatures;
-  if (info.set_if_chained<Core, &Core::pipelineCreationCacheControl>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)) {
-    return;
-  }
-  if (gpu.api_version < VK_API_VERSION_1_3)
-    info.add_extension(VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME);
-  info.set<Own, &Own::pipelineCreationCacheControl>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES);
+  PromotedFeature<
+      &VkPhysicalDeviceVulkan13Features::pipelineCreationCacheControl,
+      &VkPhysicalDevicePipelineCreationCacheControlFeatures::pipelineCreationCacheControl>::
+      enable(info, gpu, VK_API_VERSION_1_3, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+             VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES);
 }
 
 void enable_subgroup_clock(CreateInfoCopy& info) {
@@ -94,29 +100,19 @@ void enable_buffer_device_address(CreateInfoCopy& info, const PhysicalDevice& gp
 }
 
 void enable_timeline_semaphores(CreateInfoCopy& info, const PhysicalDevice& gpu) {
-  using Core = VkPhysicalDeviceVulkan12Features;
-  using Own = VkPhysicalDeviceTimelineSemaphoreFeatures;
-  if (info.set_if_chained<Core, &Core::timelineSemaphore>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
-    return;
-  }
-  if (gpu.api_version < VK_API_VERSION_1_2)
-    info.add_extension(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
-  info.set<Own, &Own::timelineSemaphore>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+  PromotedFeature<&VkPhysicalDeviceVulkan12Features::timelineSemaphore,
+                  &VkPhysicalDeviceTimelineSemaphoreFeatures::timelineSemaphore>::
+      enable(info, gpu, VK_API_VERSION_1_2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+             VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
 }
 
 void enable_int64_atomics(CreateInfoCopy& info, const PhysicalDevice& gpu) {
-  using Core = VkPhysicalDeviceVulkan12Features;
-  using Own = VkPhysicalDeviceShaderAtomicInt64Features;
-  if (info.set_if_chained<Core, &Core::shaderBufferInt64Atomics>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
-    return;
-  }
-  if (gpu.api_version < VK_API_VERSION_1_2)
-    info.add_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME);
-  info.set<Own, &Own::shaderBufferInt64Atomics>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
+  PromotedFeature<&VkPhysicalDeviceVulkan12Features::shaderBufferInt64Atomics,
+                  &VkPhysicalDeviceShaderAtomicInt64Features::shaderBufferInt64Atomics>::
+      enable(info, gpu, VK_API_VERSION_1_2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+             VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
 }
 
 }  // namespace
