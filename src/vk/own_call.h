@@ -35,46 +35,48 @@ struct OwnFailure {
 OwnFailure take_own_failure();
 OwnFailure take_own_failure(VkResult result);
 
-// Waits for a fence of the layer. Where the wait itself fails, asks for the fence's status until it
-// is signalled: what is submitted may still use the layer's memory. Returns VK_SUCCESS, VK_TIMEOUT,
-// or an error that no other call can repair, such as a lost device.
-template <typename Table>
-VkResult wait_for_own_fence(Table& next, VkDevice device, VkFence fence, uint64_t timeout) {
+// Waits for work of the layer: `wait()` is the call `command`. Where the wait itself fails, calls
+// `ask()` until it returns another result than VK_NOT_READY: what is submitted may still use the
+// layer's memory. Returns VK_SUCCESS, VK_TIMEOUT, or an error that no other call can repair, such
+// as a lost device.
+template <typename Wait, typename Ask>
+VkResult wait_for_own(const char* command, const Wait& wait, const Ask& ask, uint64_t timeout) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPause(1);
   const Clock::time_point begin = Clock::now();
-  VkResult result = next.WaitForFences(device, 1, &fence, VK_TRUE, timeout);
-  while (result < 0 && result != VK_ERROR_DEVICE_LOST) {
-    own("vkWaitForFences", result);
-    const VkResult status = next.GetFenceStatus(device, fence);
+  const VkResult result = wait();
+  if (result >= 0 || result == VK_ERROR_DEVICE_LOST) return result;
+  own(command, result);
+  for (;;) {
+    const VkResult status = ask();
     if (status != VK_NOT_READY) return status;
     const auto waited = std::chrono::nanoseconds(Clock::now() - begin).count();
     if (static_cast<uint64_t>(waited) >= timeout) return VK_TIMEOUT;
     std::this_thread::sleep_for(kPause);
   }
-  return result;
 }
 
-// The same for a value of a timeline semaphore of the layer.
 template <typename Table>
-VkResult wait_for_own_value(const Table& next, VkDevice device, VkSemaphore semaphore,
-                            uint64_t value, uint64_t timeout) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kPause(1);
+VkResult wait_for_own_fence(Table& next, VkDevice device, VkFence fence, uint64_t timeout) {
+  return wait_for_own(
+      "vkWaitForFences", [&] { return next.WaitForFences(device, 1, &fence, VK_TRUE, timeout); },
+      [&] { return next.GetFenceStatus(device, fence); }, timeout);
+}
+
+// For a value of a timeline semaphore.
+template <typename Table>
+VkResult wait_for_own_value(Table& next, VkDevice device, VkSemaphore semaphore, uint64_t value,
+                            uint64_t timeout) {
   const VkSemaphoreWaitInfo info{
       VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, nullptr, 0, 1, &semaphore, &value};
-  const Clock::time_point begin = Clock::now();
-  VkResult result = next.WaitSemaphores(device, &info, timeout);
-  while (result < 0 && result != VK_ERROR_DEVICE_LOST) {
-    own("vkWaitSemaphores", result);
+  const auto ask = [&] {
     uint64_t reached = 0;
-    const VkResult status = next.GetSemaphoreCounterValue(device, semaphore, &reached);
-    if (status != VK_SUCCESS || reached >= value) return status;
-    const auto waited = std::chrono::nanoseconds(Clock::now() - begin).count();
-    if (static_cast<uint64_t>(waited) >= timeout) return VK_TIMEOUT;
-    std::this_thread::sleep_for(kPause);
-  }
-  return result;
+    const VkResult result = next.GetSemaphoreCounterValue(device, semaphore, &reached);
+    return result == VK_SUCCESS && reached < value ? VK_NOT_READY : result;
+  };
+  return wait_for_own(
+      "vkWaitSemaphores", [&] { return next.WaitSemaphores(device, &info, timeout); }, ask,
+      timeout);
 }
 
 // E.g. "VK_ERROR_OUT_OF_DEVICE_MEMORY"; "VkResult -1000174001" for rare ones.

@@ -304,5 +304,27 @@ TEST(OwnCalls, a_wait_that_fails_goes_on_until_the_fence_is_signalled) {
   EXPECT_EQ(wait_for_own_fence(table, VkDevice{}, VkFence{}, UINT64_MAX), VK_ERROR_DEVICE_LOST);
 }
 
+struct TimelineTable {
+  VkResult wait = VK_ERROR_OUT_OF_HOST_MEMORY;
+  uint64_t reached = 0;  // one more at each poll
+  VkResult WaitSemaphores(VkDevice, const VkSemaphoreWaitInfo*, uint64_t) const { return wait; }
+  VkResult GetSemaphoreCounterValue(VkDevice, VkSemaphore, uint64_t* value) {
+    *value = reached++;
+    return VK_SUCCESS;
+  }
+};
+
+TEST(OwnCalls, a_wait_that_fails_goes_on_until_the_value_is_reached) {
+  const auto wait = [](TimelineTable& table, uint64_t value, uint64_t timeout) {
+    return wait_for_own_value(table, VkDevice{}, VkSemaphore{}, value, timeout);
+  };
+  TimelineTable table;
+  EXPECT_EQ(wait(table, 3, UINT64_MAX), VK_SUCCESS);
+  EXPECT_EQ(table.reached, 4u);
+  EXPECT_EQ(wait(table, 1'000'000, 5'000'000), VK_TIMEOUT);
+  table.wait = VK_ERROR_DEVICE_LOST;
+  EXPECT_EQ(wait(table, 1'000'000, UINT64_MAX), VK_ERROR_DEVICE_LOST);
+}
+
 }  // namespace
 }  // namespace tally::vk
