@@ -10,7 +10,7 @@
 #include <string>
 
 #include "expect.h"
-#include "store/reader.h"
+#include "store/read/reader.h"
 #include "temporary_file.h"
 
 using namespace tally::store;

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "store/stream_codec.h"
-#include "store/test_messages.h"
+#include "store/stream/stream_codec.h"
+#include "store/testing/test_messages.h"
 
 using namespace tally::store;
 

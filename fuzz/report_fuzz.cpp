@@ -14,13 +14,12 @@
 #include "analysis/dataset/make_dataset.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/empty_result.h"
 #include "expect.h"
-#include "report/header.h"
-#include "report/heatmap.h"
-#include "report/html/container.h"
-#include "report/json.h"
-#include "report/text_table.h"
+#include "report/html/page.h"
+#include "report/table/header.h"
+#include "report/table/heatmap.h"
+#include "report/table/json.h"
+#include "report/table/text_table.h"
 #include "temporary_file.h"
 
 using namespace tally;

@@ -8,7 +8,7 @@
 #include "expect.h"
 #include "probe/record.h"
 #include "spirv/analysis/block_map.h"
-#include "spirv/analysis/free_location.h"
+#include "spirv/analysis/interface.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv_input.h"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "spirv/instrument/driver_workarounds.h"
+#include "spirv/plan/options.h"
 
 namespace tally::bench {
 

@@ -4,14 +4,14 @@
 #include <limits>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/execution_order.h"
 #include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/model/names.h"
-#include "analysis/model/selection.h"
+#include "analysis/model/timeline.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/command_fields.h"
+#include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::analysis {
 namespace {

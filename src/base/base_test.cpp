@@ -14,12 +14,12 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/frame_range.h"
 #include "base/hash.h"
 #include "base/kept_fd.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "base/small_file.h"
 
 namespace tally {
 namespace {

@@ -3,11 +3,13 @@
 // give the same value on every machine and in every version, because captures store it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tally {
 
@@ -41,3 +43,12 @@ struct std::hash<tally::Hash128> {
     return static_cast<size_t>(tally::hash_combine(value.high, value.low));
   }
 };
+
+namespace tally {
+
+// UUIDs made from names, as RFC 9562 has it for those of one's own making (version 8). The same
+// name gives the same UUID on every machine and in every version, because applications store them.
+
+std::array<uint8_t, 16> uuid_of(std::string_view name);
+
+}  // namespace tally

@@ -1,4 +1,4 @@
-#include "base/inline_vector.h"
+#include "base/containers.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "base/file_size_signal.h"
+#include "base/file.h"
 #include "base/kept_fd.h"
 
 namespace tally {

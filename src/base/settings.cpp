@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
-#include "base/small_file.h"
 
 extern char** environ;
 

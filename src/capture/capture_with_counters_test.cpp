@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "capture/testing/session.h"
-#include "picture/png.h"
+#include "picture/picture.h"
 
 namespace tally::capture::testing {
 namespace {

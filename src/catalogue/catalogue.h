@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +30,9 @@ std::string_view name_of(Unit unit);
 std::string_view unit_of(const Counter& counter);
 std::string_view name_of(Storage storage);
 std::string_view name_of(Scope scope);
+
+// The catalogue as a page: docs/reference/counters.md.
+
+std::string markdown();
 
 }  // namespace tally::catalogue

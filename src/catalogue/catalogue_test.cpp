@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "catalogue/document.h"
 #include "catalogue/hidden_extensions.h"
 
 namespace tally::catalogue {

@@ -1,7 +1,7 @@
 // Prints the Markdown page of all counters.
 #include <cstdio>
 
-#include "catalogue/document.h"
+#include "catalogue/catalogue.h"
 
 int main() {
   const std::string page = tally::catalogue::markdown();

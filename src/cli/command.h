@@ -2,8 +2,9 @@
 #pragma once
 
 #include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -65,5 +66,26 @@ int fail(const Error& error);
 
 // Writes a result to standard output. Returns kFailed if the write fails (a full disk).
 int print(const std::string& text);
+
+// A progress line on the terminal. It appears only if standard error is a terminal and the work
+// takes a while; it is erased at the end.
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string what);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(double fraction);  // from 0 to 1
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_;
+  bool on_terminal_;
+  bool shown_ = false;
+  Clock::time_point next_;
+};
 
 }  // namespace tally::cli

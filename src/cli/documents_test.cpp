@@ -9,8 +9,6 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/completions.h"
-#include "cli/manual.h"
 
 namespace tally::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/output_file.h"
+#include "cli/files.h"
 
 namespace tally::cli {
 namespace {

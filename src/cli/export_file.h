@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "cli/partial_file.h"
+#include "cli/files.h"
 
 namespace tally::cli {
 

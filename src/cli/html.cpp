@@ -4,10 +4,9 @@
 
 #include "analysis/dataset/make_dataset.h"
 #include "analysis/model/load_model.h"
-#include "analysis/tables/empty_result.h"
+#include "analysis/tables/analyzer.h"
 #include "cli/command.h"
 #include "cli/export_file.h"
-#include "cli/progress.h"
 #include "report/html/page.h"
 
 namespace tally::cli {

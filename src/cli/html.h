@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/model/selection.h"
+#include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"
 
 namespace tally::cli {

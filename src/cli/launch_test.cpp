@@ -6,12 +6,10 @@
 
 #include <optional>
 
-#include "cli/captured_run.h"
-#include "cli/container.h"
-#include "cli/hints.h"
-#include "cli/output_file.h"
-#include "cli/temporary_folder.h"
-#include "cli/test_folder.h"
+#include "cli/files.h"
+#include "cli/run/child.h"
+#include "cli/run/hints.h"
+#include "cli/testing/test_folder.h"
 
 namespace tally::cli {
 namespace {

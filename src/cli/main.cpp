@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/child.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/run/child.h"
 
 namespace {
 

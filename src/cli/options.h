@@ -2,13 +2,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "analysis/diff/make_profile.h"
 #include "analysis/source/shader_source.h"
-#include "report/output.h"
+#include "base/status.h"
+#include "report/table/output.h"
 
 namespace tally::cli {
 
@@ -30,5 +33,11 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice);
 
 // Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write);
+
+// Loads captures for `tally diff`, `tally snapshot` and `tally check`.
+
+// It is an error if the capture holds no Vulkan commands.
+Result<analysis::Profile> load_profile(const std::string& file,
+                                       const analysis::ProfileOptions& options);
 
 }  // namespace tally::cli

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "picture/png.h"
+#include "picture/picture.h"
 
 namespace tally {
 namespace {

@@ -6,11 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/display_text.h"
-#include "report/header.h"
-#include "report/json.h"
-#include "report/text_table.h"
-#include "report/values.h"
+#include "report/table/display_text.h"
+#include "report/table/header.h"
+#include "report/table/json.h"
+#include "report/table/text_table.h"
 
 namespace tally::report {
 namespace {

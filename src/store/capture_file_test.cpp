@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "picture/png.h"
-#include "store/reader.h"
-#include "store/schema.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "picture/picture.h"
+#include "store/format/schema.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::store {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "store/reader.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::store {
 namespace {

@@ -9,7 +9,9 @@
 
 #include <vulkan/vk_layer.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tally::vk {
 
@@ -61,5 +63,13 @@ struct NextDevice {
 // Members are null if the loader's struct is missing.
 NextInstance take_next_instance(const VkInstanceCreateInfo& create_info);
 NextDevice take_next_device(const VkDeviceCreateInfo& create_info);
+
+// Device functions that became core in Vulkan 1.1 and 1.2. A layer that raises an application's
+// apiVersion to 1.2 must not return core functions above the version that the application
+// requested. The same functions remain available under the names of enabled extensions.
+
+// True if the function belongs to a core version above the application's. `application_version` may
+// be 0.
+bool is_newer_than(std::string_view name, uint32_t application_version);
 
 }  // namespace tally::vk

@@ -1,10 +1,9 @@
 #include "vk/layer.h"
 
 #include <fmt/format.h>
+#include <tally/vulkan_newer.h>
 
 #include <string>
-
-#include <tally/vulkan_newer.h>
 
 #include "vk/chain.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "base/inline_vector.h"
+#include "base/containers.h"
 #include "vk/own_call.h"
 
 namespace tally::vk {

@@ -14,12 +14,9 @@
 
 #include "vk/boundary.h"
 #include "vk/chain.h"
-#include "vk/command_buffer_index.h"
-#include "vk/core_versions.h"
 #include "vk/dispatch.h"
-#include "vk/handle_map.h"
+#include "vk/handles.h"
 #include "vk/hiding.h"
-#include "vk/hooks.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
 

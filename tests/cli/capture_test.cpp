@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "program.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

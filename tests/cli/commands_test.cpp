@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "store/sqlite.h"
-#include "store/test_capture.h"
+#include "store/format/sqlite.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

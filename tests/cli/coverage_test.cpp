@@ -11,12 +11,12 @@
 #include <sstream>
 
 #include "analysis/model/load_model.h"
-#include "analysis/source/missing_texts.h"
+#include "analysis/source/source_files.h"
 #include "analysis/testing/test_scene.h"
-#include "cli/source_writer.h"
+#include "cli/report/coverage.h"
 #include "program.h"
-#include "store/source_texts.h"
-#include "store/test_capture.h"
+#include "store/read/source_texts.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

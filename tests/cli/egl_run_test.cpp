@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "program.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

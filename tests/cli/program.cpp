@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cli/environment.h"
+#include "cli/run/environment.h"
 
 namespace tally::test {
 namespace {

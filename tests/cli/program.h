@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/captured_run.h"
+#include "cli/run/child.h"
 
 namespace tally::test {
 

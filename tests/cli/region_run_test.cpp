@@ -9,10 +9,10 @@
 #include <set>
 #include <span>
 
-#include "picture/png.h"
+#include "picture/picture.h"
 #include "program.h"
-#include "store/reader.h"
-#include "store/test_capture.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

@@ -10,10 +10,9 @@
 #include <thread>
 
 #include "program.h"
-#include "store/reader.h"
-#include "store/stream_client.h"
-#include "store/test_capture.h"
-#include "store/this_process.h"
+#include "store/read/reader.h"
+#include "store/stream/stream_client.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

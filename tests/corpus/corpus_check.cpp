@@ -17,7 +17,7 @@
 
 #include "corpus/module_files.h"
 #include "corpus/pass_options.h"
-#include "spirv/analysis/free_location.h"
+#include "spirv/analysis/interface.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/ir/module.h"
 #include "support/spirv.h"

@@ -10,8 +10,8 @@
 #include "analysis/testing/test_scene.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::test {
 namespace {

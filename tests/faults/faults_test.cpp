@@ -16,9 +16,9 @@
 
 #include "api/driver/faults.h"
 #include "faults/scenarios.h"
-#include "store/collector.h"
-#include "store/reader.h"
-#include "store/test_capture.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
+#include "store/write/collector.h"
 #include "support/supervised.h"
 
 namespace tally::test {

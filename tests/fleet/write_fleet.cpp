@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/export_to.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "cli/export/data_set.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/captured_run.h"
-#include "cli/environment.h"
+#include "cli/run/child.h"
+#include "cli/run/environment.h"
 #include "sample_capture.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

@@ -8,8 +8,8 @@
 #include "sample_shaders.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "oracle/interpreter.h"
 #include "spirv/analysis/cfg.h"
 #include "spirv/analysis/loop_bounds.h"
-#include "spirv/instrument/plan/trip_counts.h"
+#include "spirv/plan/trip_counts.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
 

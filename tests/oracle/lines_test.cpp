@@ -10,7 +10,7 @@
 #include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "oracle/interpreter.h"
-#include "spirv/analysis/branches.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::test {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "probe/record.h"
-#include "spirv/analysis/free_location.h"
+#include "spirv/analysis/interface.h"
 #include "support/spirv.h"
 #include "support/stages.h"
 

@@ -4,15 +4,40 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "analysis/diff/profile.h"
 #include "base/status.h"
 
 namespace tally::analysis {
+
+// The lines of snapshot and limits files: words separated by spaces or tabs. A word with spaces
+// stands in double quotes, in which \" and \\ stand for " and \. A # outside of quotes begins a
+// comment. The files are untrusted.
+
+struct FieldLine {
+  size_t number = 0;  // in the file, from 1
+  std::vector<std::string> fields;
+};
+
+// "FILE:12: what is wrong"
+Error error_at(const std::string& file, size_t line, const std::string& what);
+
+// Visits the lines that are not empty, in order, until one is refused. The first must be `format`
+// and the version. Markers of an unresolved merge, control characters and text that is not UTF-8
+// are errors.
+Status for_each_line(const std::string& file, std::string_view text, const std::string& format,
+                     int version, const std::function<Status(const FieldLine&)>& visit);
+
+// The word as it is written in a file, always in quotes. It has no control characters.
+std::string quoted_name(std::string_view word);
+
+Result<uint64_t> parse_count(const std::string& text);
 
 inline constexpr int kSnapshotVersion = 1;
 inline constexpr size_t kMaxSnapshotBytes = size_t{16} << 20;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/counts.h"
 #include "analysis/model/metrics.h"
-#include "analysis/model/region_passes.h"
 
 namespace tally::analysis {
 

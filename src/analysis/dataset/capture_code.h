@@ -5,20 +5,124 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "analysis/cost/function_costs.h"
-#include "analysis/dataset/cost_rows.h"
-#include "analysis/dataset/data_tables.h"
-#include "analysis/model/block_costs.h"
-#include "analysis/model/variants.h"
+#include "analysis/cost/line_costs.h"
+#include "analysis/dataset/dataset.h"
+#include "analysis/model/metrics.h"
+#include "analysis/model/shader_code.h"
 #include "analysis/source/shader_source.h"
+#include "spirv/analysis/cost.h"
 
 namespace tally::analysis {
+
+// The tables of a DataCapture that describe code, while they are being filled. Each has a member
+// for each of its columns.
+
+struct ShaderRows {
+  DataTable table{"shaders"};
+  DataColumn& name = table.add("name", DataColumn::Kind::Index);
+  DataColumn& stage = table.add("stage", DataColumn::Kind::Index);
+  DataColumn& entry_point = table.add("entry_point", DataColumn::Kind::Index);
+  DataColumn& hash = table.add("hash", DataColumn::Kind::Index);
+  DataColumn& constants = table.add("constants", DataColumn::Kind::Index);
+  DataColumn& pipeline = table.add("pipeline", DataColumn::Kind::Index);
+  DataColumn& source = table.add("source", DataColumn::Kind::Number);
+  DataColumn& invocation_block = table.add("invocation_block", DataColumn::Kind::Index);
+};
+
+struct BlockRows {
+  DataTable table{"blocks"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& number = table.add("number", DataColumn::Kind::Number);
+  DataColumn& function = table.add("function", DataColumn::Kind::Index);
+  DataColumn& line = table.add("line", DataColumn::Kind::Index);
+};
+
+struct FunctionRows {
+  DataTable table{"functions"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& name = table.add("name", DataColumn::Kind::Index);
+};
+
+struct LineRows {
+  DataTable table{"lines"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& file = table.add("file", DataColumn::Kind::Index);
+  DataColumn& line = table.add("line", DataColumn::Kind::Number);
+};
+
+struct FileRows {
+  DataTable table{"files"};
+  DataColumn& name = table.add("name", DataColumn::Kind::Index);
+  DataColumn& text = table.add("text", DataColumn::Kind::Index);
+  DataColumn& kind = table.add("kind", DataColumn::Kind::Number);
+};
+
+struct AssemblyRows {
+  DataTable table{"assembly"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& text = table.add("text", DataColumn::Kind::Index);
+};
+
+struct AssemblyLineRows {
+  DataTable table{"assembly_lines"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& row = table.add("row", DataColumn::Kind::Number);
+  DataColumn& block = table.add("block", DataColumn::Kind::Index);
+  DataColumn& line = table.add("line", DataColumn::Kind::Index);
+};
+
+struct BranchRows {
+  DataTable table{"branches"};
+  DataColumn& block = table.add("block", DataColumn::Kind::Index);
+  DataColumn& line = table.add("line", DataColumn::Kind::Index);
+  DataColumn& target = table.add("target", DataColumn::Kind::Index);
+  DataColumn& number = table.add("number", DataColumn::Kind::Index);
+  DataColumn& slot = table.add("slot", DataColumn::Kind::Number);
+};
+
+// The table of what one execution of a block costs, by line, function and instance
+// (spirv::LineCost).
+
+class CostRows {
+ public:
+  struct Place {
+    uint32_t line, function;  // rows; kNone: none
+    uint32_t instance;
+  };
+
+  // `counted`: by metric, whether its values do not follow from executions.
+  CostRows(const std::vector<Metric>& metrics, const std::vector<bool>& counted);
+
+  // The costs of one block, by metric, which its rows must sum to. Rows are added for lines, then
+  // one for what is left over.
+  void begin_block(uint32_t block, std::vector<uint64_t> costs);
+  void add_line(const Place& place, const spirv::InstructionMix& mix);
+  // The block's own place. A metric without a cost class has its costs there, and `rest`, an
+  // instance, has what is left over.
+  void end_block(const Place& place, uint32_t rest);
+
+  // Without the columns that are 0 everywhere.
+  DataTable finish() &&;
+
+ private:
+  void add_row(const Place& place, std::span<const uint64_t> costs);
+
+  const std::vector<Metric>& metrics_;
+  const std::vector<bool>& counted_;
+  uint32_t block_ = 0;
+  std::vector<uint64_t> rest_, row_;  // by metric
+  DataColumn blocks_{DataColumn::Kind::Index}, lines_{DataColumn::Kind::Index},
+      functions_{DataColumn::Kind::Index}, instances_{DataColumn::Kind::Number};
+  std::vector<DataColumn> costs_;  // by metric
+  std::vector<bool> used_;         // by metric: not 0 everywhere
+};
 
 class CaptureCode {
  public:

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/model/region_passes.h"
+#include "analysis/model/counts.h"
 #include "analysis/tables/frame_counters.h"
 
 namespace tally::analysis {

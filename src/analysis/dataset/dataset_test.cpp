@@ -7,7 +7,7 @@
 #include "analysis/dataset/value_sets.h"
 #include "analysis/model/load_model.h"
 #include "analysis/testing/test_scene.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::analysis {
 namespace {

@@ -5,10 +5,8 @@
 #include <random>
 
 #include "analysis/check/snapshot.h"
-#include "analysis/diff/command_items.h"
+#include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"
-#include "analysis/diff/glsl_candidates.h"
-#include "analysis/diff/line_alignment.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/load_model.h"
 #include "analysis/testing/test_scene.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/diff/profile.h"
+#include "analysis/model/metrics.h"
 
 namespace tally::analysis {
 
@@ -62,5 +63,43 @@ struct ValuePair {
   uint64_t amount() const { return before < after ? after - before : before - after; }
 };
 ValuePair values_of(const Difference& difference, size_t metric);
+
+// The metrics that two captures have in common, and the values of these metrics.
+
+class ValueMap {
+ public:
+  ValueMap(const std::vector<Metric>& before, const std::vector<Metric>& after);
+
+  const std::vector<Metric>& metrics() const { return metrics_; }
+  // The values of the common metrics. Missing values are 0.
+  std::vector<uint64_t> before(const std::vector<uint64_t>& values) const;
+  std::vector<uint64_t> after(const std::vector<uint64_t>& values) const;
+  const std::vector<std::string>& only_before() const { return only_before_; }
+  const std::vector<std::string>& only_after() const { return only_after_; }
+
+ private:
+  std::vector<Metric> metrics_;
+  std::vector<size_t> before_, after_;  // by common metric: its index in the capture
+  std::vector<std::string> only_before_, only_after_;
+};
+
+// Finds the items of one profile in another: by names and content, by names, by content, and at
+// last by likeness. Never by position; what is ambiguous stays unmatched.
+
+enum class MatchedBy : uint8_t { All, Names, Hash, Likeness };
+
+struct ItemMatch {
+  uint32_t before, after;  // indices
+  MatchedBy by;
+};
+
+struct Matching {
+  std::vector<ItemMatch> pairs;          // in the order of `before`
+  std::vector<uint32_t> removed, added;  // indices of unmatched items
+};
+
+Matching match_items(const std::vector<Item>& before, const std::vector<Item>& after);
+// Shaders that are left over are matched by their source texts, if most lines are the same.
+Matching match_shaders(const std::vector<ShaderItem>& before, const std::vector<ShaderItem>& after);
 
 }  // namespace tally::analysis

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/source_text.h"
+#include "analysis/model/names.h"
 #include "base/hash.h"
-#include "base/trimmed.h"
+#include "base/settings.h"
 
 namespace tally::analysis {
 namespace {

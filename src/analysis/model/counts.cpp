@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
-#include "analysis/model/block_costs.h"
 #include "analysis/model/metrics.h"
+#include "analysis/model/shader_code.h"
 
 namespace tally::analysis {
 namespace {
@@ -317,6 +318,52 @@ uint64_t saturating_sum(uint64_t a, uint64_t b) {
 uint64_t saturating_product(uint64_t a, uint64_t b) {
   uint64_t product;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<uint64_t>::max() : product;
+}
+
+Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number) {
+  IdIndex index;
+  for (uint32_t p = 0; p < model.passes.size(); ++p) index.add(model.passes[p].row.id, p);
+  std::vector<RegionPass> passes;
+  const Status status = model.reader.for_each_pass_regions([&](const store::PassRegionsRow& row) {
+    const uint32_t pass = index.find(row.pass);
+    const bool wanted = pass != kNone && (!number || model.passes[pass].number_in_frame == *number);
+    if (wanted) passes.push_back({pass, row});
+    return true;
+  });
+  if (!status) return status.error();
+  return passes;
+}
+
+PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row) {
+  const uint32_t left = column * regions.region_width, top = row * regions.region_height;
+  // In a damaged file the sums may overflow.
+  const auto sum = [](int64_t a, uint32_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + b);
+  };
+  return {sum(regions.x, left), sum(regions.y, top),
+          std::min(regions.region_width, regions.width - left),
+          std::min(regions.region_height, regions.height - top)};
+}
+
+Result<uint64_t> count_unknown_stages(const Model& model) {
+  std::unordered_multimap<store::RowId, const Batch*> batches;  // several share values
+  for (const Batch& batch : model.batches) batches.emplace(batch.values, &batch);
+  auto stages = model.reader.query("SELECT DISTINCT batch, sub, stage FROM batch_count");
+  if (!stages) return stages.error();
+  uint64_t count = 0;
+  while (stages->step()) {
+    const auto [begin, end] = batches.equal_range(stages->integer(0));
+    for (auto at = begin; at != end; ++at) {
+      const Batch& batch = *at->second;
+      if (!batch.counted) continue;
+      const uint32_t shader =
+          model.shader_of(batch.pipeline, static_cast<uint32_t>(stages->integer(1)),
+                          static_cast<uint32_t>(stages->integer(2)));
+      if (shader == kNone) count += batch.commands.size();
+    }
+  }
+  if (Status status = stages->status(); !status) return status.error();
+  return count;
 }
 
 }  // namespace tally::analysis

@@ -9,8 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "spirv/ir/grammar.h"
-#include "spirv/ir/newer_enums.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::analysis {
 namespace {

@@ -1,6 +1,117 @@
 #include "analysis/model/model.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "base/hash.h"
+
 namespace tally::analysis {
+
+uint32_t Calls::function_for(const store::FunctionRow& row,
+                             std::span<const std::string> parameters) {
+  for (uint32_t i = 0; i < functions_.size(); ++i) {
+    const Function& function = functions_[i];
+    if (function.row.id == row.id && std::ranges::equal(function.parameters, parameters)) return i;
+  }
+  functions_.push_back({row, {parameters.begin(), parameters.end()}});
+  return static_cast<uint32_t>(functions_.size() - 1);
+}
+
+uint64_t Calls::hash_of(uint32_t function, std::span<const int64_t> parameters) {
+  uint64_t hash = function;
+  for (const int64_t parameter : parameters)
+    hash = hash_combine(hash, static_cast<uint64_t>(parameter));
+  return hash_combine(hash, parameters.size());
+}
+
+uint32_t Calls::intern(const store::FunctionRow& function,
+                       std::span<const std::string> parameter_names,
+                       std::span<const int64_t> parameters) {
+  const uint32_t number = function_for(function, parameter_names);
+  const uint32_t call = numbers_.find_or_add(
+      hash_of(number, parameters), size(),
+      [&](uint32_t other) {
+        const Entry& entry = calls_[other];
+        return entry.function == number && std::ranges::equal(parameters_of(entry), parameters);
+      },
+      [&](uint32_t other) {
+        return hash_of(calls_[other].function, parameters_of(calls_[other]));
+      });
+  if (call == size()) {
+    calls_.push_back({number, static_cast<uint32_t>(parameters.size()), parameters_.size()});
+    parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+  }
+  return call;
+}
+
+Call Calls::operator[](uint32_t call) const {
+  const Entry& entry = calls_[call];
+  const Function& function = functions_[entry.function];
+  return {function.row.kind, function.row.name, function.parameters, parameters_of(entry)};
+}
+
+namespace {
+
+bool parse_number(std::string_view text, int64_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && *number >= 0;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+// The usual two-pointer glob: on a mismatch, return to the last * and let it match one more
+// character.
+bool glob(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
+      ++p, ++t;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace
+
+Result<FrameRange> parse_frame_range(std::string_view text) {
+  const Error bad{fmt::format("'{}' is not a range of frames; write 7, 3-9, 3- or -9", text)};
+  FrameRange range;
+  const size_t dash = text.find('-');
+  if (dash == std::string_view::npos) {
+    if (!parse_number(text, &range.first)) return bad;
+    range.last = range.first;
+    return range;
+  }
+  const std::string_view first = text.substr(0, dash), last = text.substr(dash + 1);
+  if (first.empty() && last.empty()) return bad;
+  if (!first.empty() && !parse_number(first, &range.first)) return bad;
+  if (!last.empty() && !parse_number(last, &range.last)) return bad;
+  if (range.first > range.last) return bad;
+  return range;
+}
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+  const std::string p = lower(pattern), t = lower(text);
+  if (p.find_first_of("*?") != std::string::npos) return glob(p, t);
+  return t.find(p) != std::string::npos;
+}
 
 uint32_t Model::shader_of(uint32_t pipeline, uint32_t sub, uint32_t stage) const {
   if (pipeline == kNone) return kNone;

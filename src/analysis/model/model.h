@@ -7,17 +7,83 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/model/calls.h"
-#include "analysis/model/selection.h"
+#include "base/containers.h"
 #include "base/status.h"
-#include "store/reader.h"
+#include "store/format/rows.h"
+#include "store/read/reader.h"
 
 namespace tally::analysis {
+
+// The calls of a capture: Vulkan commands with their parameters, stored once each.
+
+struct Call {
+  store::CallKind kind{};
+  std::string_view name;  // "vkCmdDrawIndexed"
+  std::span<const std::string> parameter_names;
+  std::span<const int64_t> parameters;
+};
+
+class Calls {
+ public:
+  // Returns the number of an equal call, or adds the call and returns a new number.
+  uint32_t intern(const store::FunctionRow& function, std::span<const std::string> parameter_names,
+                  std::span<const int64_t> parameters);
+
+  Call operator[](uint32_t call) const;
+  uint32_t size() const { return static_cast<uint32_t>(calls_.size()); }
+
+ private:
+  struct Function {
+    store::FunctionRow row;
+    std::vector<std::string> parameters;
+  };
+  struct Entry {
+    uint32_t function;
+    uint32_t count;  // of parameters
+    size_t first;    // in parameters_
+  };
+
+  static uint64_t hash_of(uint32_t function, std::span<const int64_t> parameters);
+  uint32_t function_for(const store::FunctionRow& row, std::span<const std::string> parameters);
+  std::span<const int64_t> parameters_of(const Entry& entry) const {
+    return std::span(parameters_).subspan(entry.first, entry.count);
+  }
+
+  std::vector<Function> functions_;
+  std::vector<Entry> calls_;
+  std::vector<int64_t> parameters_;
+  NumberTable numbers_;
+};
+
+// The part of a capture that a table covers.
+
+// A range of frames; both ends are inclusive.
+struct FrameRange {
+  int64_t first = 0;
+  int64_t last = std::numeric_limits<int64_t>::max();
+
+  bool contains(int64_t frame) const { return frame >= first && frame <= last; }
+};
+
+// Parses "7", "3-9", "3-" or "-9".
+Result<FrameRange> parse_frame_range(std::string_view text);
+
+struct Selection {
+  std::optional<FrameRange> frames;  // nullopt: all frames
+  std::string shader;                // a pattern (see matches_pattern); empty: all shaders
+};
+
+// A pattern with * or ? must match the whole text; a pattern without them may match anywhere in it.
+// Matching ignores case.
+bool matches_pattern(std::string_view pattern, std::string_view text);
 
 inline constexpr uint32_t kNone = ~0u;
 

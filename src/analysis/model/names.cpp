@@ -1,19 +1,73 @@
 #include "analysis/model/names.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "catalogue/stages.h"
-#include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {
+namespace {
+
+constexpr uint32_t kOutermost = 4, kInnermost = 12;
+constexpr const char* kSeparator = " / ";
+
+}  // namespace
+
+// A parent is an older row, so its entries already exist.
+LabelPaths::LabelPaths(const Model& model) : model_(model) {
+  for (uint32_t label = 0; label < model.labels.size(); ++label) {
+    const uint32_t parent = model.parent_of_label(label);
+    depth_.push_back(parent == kNone ? 0 : depth_[parent] + 1);
+    outer_.push_back(depth_[label] < kOutermost ? label : outer_[parent]);
+  }
+}
+
+std::string LabelPaths::path(uint32_t label) const {
+  if (label == kNone) return {};
+  std::vector<uint32_t> shown;  // from the innermost outwards
+  uint32_t left_out = 0;
+  const uint32_t depth = depth_[label];
+  if (depth >= kOutermost + kInnermost) left_out = depth + 1 - kOutermost - kInnermost;
+  for (uint32_t at = label; at != kNone; at = model_.parent_of_label(at)) {
+    if (left_out != 0 && shown.size() == kInnermost) at = outer_[label];
+    shown.push_back(at);
+  }
+  std::string path;
+  for (size_t i = shown.size(); i-- > 0;) {
+    path += model_.labels[shown[i]].name;
+    if (i == 0) break;
+    path += kSeparator;
+    if (left_out != 0 && i == kInnermost) path += fmt::format("({} more){}", left_out, kSeparator);
+  }
+  return path;
+}
+
+std::string file_title(const spirv::BlockMap& map, uint32_t file) {
+  if (file >= map.files().size()) return "source";
+  const std::string& name = map.files()[file].name;
+  const size_t slash = name.find_last_of("/\\");
+  const std::string title = slash == std::string::npos ? name : name.substr(slash + 1);
+  return title.empty() ? "source" : title;
+}
+
+std::vector<std::string> lines_of_text(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    if (lines.back().ends_with('\r')) lines.back().pop_back();
+    start = end + 1;
+  }
+  return lines;
+}
+
 namespace {
 
 const store::ModuleRow* module_of(const Model& model, uint32_t shader) {

@@ -3,10 +3,38 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/model/model.h"
+#include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {
+
+// Labels with their enclosing labels: "Frame / Shadow". The length of a path is bounded however
+// deep labels are nested: it shows the outermost labels, the number of omitted ones, and the
+// innermost.
+//
+// Must not outlive the model.
+
+class LabelPaths {
+ public:
+  explicit LabelPaths(const Model& model);
+  // Empty if `label` is kNone.
+  std::string path(uint32_t label) const;
+
+ private:
+  const Model& model_;
+  std::vector<uint32_t> depth_;  // by label: the number of enclosing labels
+  std::vector<uint32_t> outer_;  // by label: the last of the outermost labels that are shown
+};
+
+// Names and texts of source files.
+
+// The file's name without its folders; "source" if it has no name.
+std::string file_title(const spirv::BlockMap& map, uint32_t file);
+
+// The lines of a text, without line terminators.
+std::vector<std::string> lines_of_text(const std::string& text);
 
 // "vertex", "fragment" ... for one VkShaderStageFlagBits; "stage 0x..." if it is unknown.
 std::string stage_name(uint32_t stage);

@@ -2,8 +2,12 @@
 // first use and then cached.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/model.h"
@@ -11,6 +15,40 @@
 #include "spirv/ir/module.h"
 
 namespace tally::analysis {
+
+// The static costs of blocks, as the capture file holds them.
+
+// The cost of one execution of each block, by shader.
+class BlockCosts {
+ public:
+  struct Cost {
+    store::RowId metric;
+    uint64_t per_execution;
+  };
+
+  // The costs in the metrics for which `wanted` returns true.
+  template <typename Wanted>
+  static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
+    BlockCosts costs;
+    const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+      const uint32_t shader = model.shader_index.find(row.shader);
+      if (shader != kNone && wanted(row.metric)) {
+        costs.costs_[{shader, row.block}].push_back({row.metric, row.per_execution});
+      }
+      return true;
+    });
+    if (!status) return status.error();
+    return costs;
+  }
+
+  std::span<const Cost> of(uint32_t shader, uint32_t block) const {
+    const auto found = costs_.find({shader, block});
+    return found == costs_.end() ? std::span<const Cost>() : std::span<const Cost>(found->second);
+  }
+
+ private:
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Cost>> costs_;
+};
 
 struct ShaderCode {
   spirv::Module module;
@@ -42,5 +80,41 @@ class ShaderCodes {
   const Model& model_;
   std::vector<std::unique_ptr<Result<ShaderCode>>> codes_;  // by shader
 };
+
+// Shader variants, as tables distinguish them. A shader has one variant. Captures before format 7
+// have one shader for all pipelines that specialize it; there it has one variant for each
+// specialization.
+//
+// Invariant: the first variants are the shaders in model order; they stand for all pipelines whose
+// specialization is not distinguished. The others follow.
+
+struct Variant {
+  uint32_t shader;
+  uint32_t pipeline;  // one pipeline with this specialization; kNone: any pipeline
+};
+
+class Variants {
+ public:
+  Variants(const Model& model, ShaderCodes& codes);
+
+  size_t size() const { return variants_.size(); }
+  const Variant& operator[](size_t variant) const { return variants_[variant]; }
+  // The variant of a shader that this pipeline uses.
+  uint32_t of(uint32_t pipeline, uint32_t shader) const;
+  bool is_split(uint32_t shader) const { return is_split_[shader]; }
+  // True if it is selected, in one of its pipelines.
+  bool is_selected(const Model& model, uint32_t variant) const;
+
+ private:
+  void split(const Model& model, const std::vector<uint32_t>& alike, uint32_t shader);
+
+  std::vector<Variant> variants_;
+  std::vector<bool> is_split_;                            // by shader
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_;  // split shaders, by pipeline and shader
+};
+
+// The name of the pipeline with the variant's specialization; empty if the shader has only one
+// variant.
+std::string variant_text(const Model& model, const Variant& variant);
 
 }  // namespace tally::analysis

@@ -1,13 +1,294 @@
 #include "analysis/source/reconstruct.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spirv-tools/libspirv.h>
+#include <spirv_cross_c.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
-#include "analysis/source/decompile.h"
-#include "analysis/source/glsl_lines.h"
-#include "analysis/source/isolated.h"
 #include "analysis/source/line_marks.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::analysis {
+namespace {
+
+constexpr size_t kMaxWords = 1 << 20;
+constexpr unsigned kGlslVersion = 460;
+
+struct Destroyer {
+  void operator()(spvc_context context) const { spvc_context_destroy(context); }
+};
+using Context = std::unique_ptr<spvc_context_s, Destroyer>;
+
+std::string first_line(const char* text) {
+  const std::string all = text == nullptr ? "" : text;
+  return all.substr(0, all.find('\n'));
+}
+
+Error error_of(const Context& context) {
+  const std::string message = first_line(spvc_context_get_last_error_string(context.get()));
+  return Error{message.empty() ? "no reason given" : message};
+}
+
+// The capability or execution mode that an instruction declares, else nothing.
+std::pair<std::string_view, uint32_t> declaration(const spirv::Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case spv::Op::OpCapability:
+      return {"Capability", instruction.operand(0)};
+    case spv::Op::OpExecutionMode:
+    case spv::Op::OpExecutionModeId:
+      return {"ExecutionMode", instruction.operand(1)};
+    default:
+      return {};
+  }
+}
+
+// Whether SPIRV-Tools can parse the instruction, in a module of nothing else.
+bool is_known_to_tools(std::span<const uint32_t> header, std::span<const uint32_t> instruction) {
+  std::vector<uint32_t> words(header.begin(), header.end());
+  words.insert(words.end(), instruction.begin(), instruction.end());
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+  spv_diagnostic diagnostic = nullptr;
+  const spv_result_t result =
+      spvBinaryParse(context, nullptr, words.data(), words.size(), nullptr, nullptr, &diagnostic);
+  spvDiagnosticDestroy(diagnostic);
+  spvContextDestroy(context);
+  return result == SPV_SUCCESS;
+}
+
+// The first instruction whose opcode SPIRV-Tools does not know; empty if there is none.
+std::string unknown_instruction(std::span<const uint32_t> words) {
+  for (size_t at = spirv::kHeaderWords; at < words.size();) {
+    const uint32_t opcode = words[at] & spv::OpCodeMask;
+    if (std::string_view(spvOpcodeString(opcode)) == "unknown") {
+      const std::string_view name = spirv::opcode_name(static_cast<spv::Op>(opcode));
+      return name.empty() ? fmt::format("opcode {}", opcode) : std::string(name);
+    }
+    at += std::max(1u, words[at] >> spv::WordCountShift);
+  }
+  return {};
+}
+
+spvc_result set_options(spvc_compiler compiler) {
+  spvc_compiler_options options = nullptr;
+  spvc_result result = spvc_compiler_create_compiler_options(compiler, &options);
+  const auto set = [&](spvc_compiler_option option, unsigned value) {
+    if (result == SPVC_SUCCESS) result = spvc_compiler_options_set_uint(options, option, value);
+  };
+  set(SPVC_COMPILER_OPTION_GLSL_VERSION, kGlslVersion);
+  set(SPVC_COMPILER_OPTION_GLSL_ES, 0);
+  set(SPVC_COMPILER_OPTION_GLSL_VULKAN_SEMANTICS, 1);
+  set(SPVC_COMPILER_OPTION_EMIT_LINE_DIRECTIVES, 1);
+  if (result != SPVC_SUCCESS) return result;
+  return spvc_compiler_install_compiler_options(compiler, options);
+}
+
+}  // namespace
+
+std::vector<uint32_t> without_unknown_declarations(const spirv::Module& module) {
+  const std::span<const uint32_t> words = module.words();
+  std::vector<uint32_t> dropped;
+  std::set<std::string> needed, extensions;  // by what stays and by what is dropped
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    const auto [kind, value] = declaration(instruction);
+    if (kind.empty()) continue;
+    const bool is_known = is_known_to_tools(words.first(spirv::kHeaderWords), instruction.words());
+    if (!is_known) dropped.push_back(i);
+    if (const auto* enumerant = spirv::find_enumerant(kind, value)) {
+      spirv::for_each_kind(enumerant->extensions, [&](std::string_view extension, char) {
+        (is_known ? needed : extensions).emplace(extension);
+      });
+    }
+  }
+  std::vector<uint32_t> kept(words.begin(), words.begin() + spirv::kHeaderWords);
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    if (std::ranges::binary_search(dropped, i)) continue;
+    if (instruction.opcode() == spv::Op::OpExtension) {
+      const std::string name = instruction.string(0);
+      if (extensions.contains(name) && !needed.contains(name)) continue;
+    }
+    kept.insert(kept.end(), instruction.words().begin(), instruction.words().end());
+  }
+  return kept;
+}
+
+Status check_decompilable(std::span<const uint32_t> words) {
+  if (words.size() > kMaxWords) return Error{"the module is too large"};
+  if (const std::string name = unknown_instruction(words); !name.empty()) {
+    return Error{fmt::format("SPIRV-Tools does not know {}", name)};
+  }
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+  spv_validator_options options = spvValidatorOptionsCreate();
+  // Layouts of blocks depend on the device's features, which a module does not say.
+  spvValidatorOptionsSetSkipBlockLayout(options, true);
+  spv_const_binary_t binary{words.data(), words.size()};
+  spv_diagnostic diagnostic = nullptr;
+  const spv_result_t result = spvValidateWithOptions(context, options, &binary, &diagnostic);
+  const std::string reason = diagnostic == nullptr ? "" : first_line(diagnostic->error);
+  spvDiagnosticDestroy(diagnostic);
+  spvValidatorOptionsDestroy(options);
+  spvContextDestroy(context);
+  if (result == SPV_SUCCESS) return {};
+  return Error{fmt::format("SPIRV-Tools does not accept the module: {}", reason)};
+}
+
+Result<std::string> decompile(std::span<const uint32_t> words, const spirv::EntryPoint& entry) {
+  spvc_context made = nullptr;
+  if (spvc_context_create(&made) != SPVC_SUCCESS) return Error{"out of memory"};
+  const Context context(made);
+  spvc_parsed_ir parsed = nullptr;
+  spvc_compiler compiler = nullptr;
+  const char* text = nullptr;
+  const bool done =
+      spvc_context_parse_spirv(context.get(), words.data(), words.size(), &parsed) ==
+          SPVC_SUCCESS &&
+      spvc_context_create_compiler(context.get(), SPVC_BACKEND_GLSL, parsed,
+                                   SPVC_CAPTURE_MODE_TAKE_OWNERSHIP, &compiler) == SPVC_SUCCESS &&
+      spvc_compiler_set_entry_point(compiler, entry.name.c_str(),
+                                    static_cast<SpvExecutionModel>(entry.model)) == SPVC_SUCCESS &&
+      set_options(compiler) == SPVC_SUCCESS &&
+      spvc_compiler_compile(compiler, &text) == SPVC_SUCCESS;
+  if (!done || text == nullptr) return error_of(context);
+  return std::string(text);
+}
+
+namespace {
+
+// The first byte of what the child sends.
+constexpr char kResult = 'r', kError = 'e';
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitMemory = false;  // a sanitizer reserves far more than it uses
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kLimitMemory = false;
+#else
+constexpr bool kLimitMemory = true;
+#endif
+#else
+constexpr bool kLimitMemory = true;
+#endif
+
+size_t memory_of_this_process() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+void set_limit(int resource, rlim_t value) {
+  const rlimit limit{value, value};
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+}
+
+void restrict_this_process(const IsolationLimits& limits) {
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_CPU, limits.seconds);
+  if (kLimitMemory) set_limit(RLIMIT_AS, memory_of_this_process() + limits.memory);
+  for (const int number : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPIPE})
+    ::signal(number, SIG_DFL);
+  ::alarm(limits.seconds);
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, file);
+}
+
+void send(int pipe, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::write(pipe, bytes.data(), bytes.size());
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+}
+
+[[noreturn]] void run_child(const std::function<Result<std::string>()>& work,
+                            const IsolationLimits& limits, int pipe) {
+  restrict_this_process(limits);
+  std::string answer;
+  try {
+    const Result<std::string> result = work();
+    answer = result ? kResult + *result : kError + result.error().message;
+  } catch (const std::exception& error) {
+    answer = kError + std::string(error.what());
+  } catch (...) {
+    answer = kError + std::string("an unknown exception");
+  }
+  send(pipe, answer);
+  ::_exit(0);
+}
+
+// Reads to the end, or to one byte more than `limit`.
+std::string receive(int pipe, size_t limit) {
+  std::string received;
+  std::array<char, 65536> buffer;
+  while (received.size() <= limit) {
+    const ssize_t size = ::read(pipe, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    received.append(buffer.data(), static_cast<size_t>(size));
+  }
+  return received;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+Error how_it_ended(int status, const IsolationLimits& limits) {
+  if (!WIFSIGNALED(status)) return Error{"it ended without a result"};
+  const int number = WTERMSIG(status);
+  if (number == SIGALRM || number == SIGXCPU || number == SIGKILL)
+    return Error{fmt::format("it took more than {} s", limits.seconds)};
+  return Error{fmt::format("it crashed with signal {}", number)};
+}
+
+}  // namespace
+
+Result<std::string> run_isolated(const std::function<Result<std::string>()>& work,
+                                 const IsolationLimits& limits) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return Error{fmt::format("cannot make a pipe: {}", std::strerror(errno))};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    run_child(work, limits, ends[1]);
+  }
+  ::close(ends[1]);
+  if (child < 0) {
+    ::close(ends[0]);
+    return Error{fmt::format("cannot start a process: {}", std::strerror(errno))};
+  }
+  std::string received = receive(ends[0], limits.output);
+  ::close(ends[0]);
+  if (received.size() > limits.output) ::kill(child, SIGKILL);
+  const int status = wait_for(child);
+  if (received.size() > limits.output) return Error{"its result is too large"};
+  if (received.empty() || !WIFEXITED(status)) return how_it_ended(status, limits);
+  const char kind = received.front();
+  received.erase(0, 1);
+  if (kind != kResult) return Error{received};
+  return received;
+}
+
 namespace {
 
 std::vector<uint32_t> marked_copy(const spirv::Module& module) {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/model/source_text.h"
-#include "analysis/source/missing_texts.h"
+#include "analysis/model/names.h"
 #include "analysis/source/reconstruct.h"
-#include "spirv/analysis/line_directives.h"
+#include "analysis/source/source_files.h"
+#include "spirv/analysis/source_info.h"
 
 namespace tally::analysis {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/model/shader_code.h"
-#include "analysis/source/source_folder.h"
+#include "analysis/source/source_files.h"
 #include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {

@@ -10,15 +10,12 @@
 #include <set>
 #include <thread>
 
-#include "analysis/source/decompile.h"
-#include "analysis/source/glsl_lines.h"
-#include "analysis/source/isolated.h"
 #include "analysis/source/line_marks.h"
 #include "analysis/source/reconstruct.h"
-#include "analysis/source/source_folder.h"
+#include "analysis/source/source_files.h"
 #include "analysis/testing/test_scene.h"
 #include "spirv/testing/testing.h"
-#include "store/test_capture.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::analysis {
 namespace {

@@ -3,18 +3,31 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/cost/block_totals.h"
 #include "analysis/model/shader_code.h"
-#include "analysis/model/variants.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/command_groups.h"
-#include "analysis/tables/listing.h"
+#include "analysis/tables/summary.h"
 #include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
+
+// The full listing of one shader, with counts in the margin. Where branches are counted, a row for
+// each of their targets follows the line, or the instruction, of the branch.
+
+enum class ListingKind {
+  Source,  // the lines of its ShaderSource; the disassembly if it has none
+  Disassembly,
+};
+
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                           const Variants& variants, const BlockTotals& totals,
+                           const BranchTotals& branches, uint32_t variant, ListingKind kind,
+                           const TableOptions& options);
 
 enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter, Region };
 
@@ -58,5 +71,17 @@ class Analyzer {
   std::unique_ptr<Variants> variants_;
   std::unique_ptr<BlockTotals> totals_;
 };
+
+// Explains why a result is empty, in one sentence for the user.
+
+// Why the selected part of a capture has no draws, dispatches or GL frames; empty if it has some.
+std::string why_empty(const Summary& summary);
+std::string why_selection_is_empty(const Model& model);
+
+// Why no pass, or no pass with this number in its frame, has counts by region.
+std::string why_no_regions(const Model& model, std::optional<uint32_t> pass);
+
+// Why the table has no rows.
+std::string why_no_rows(const Model& model, By by, const TableOptions& options);
 
 }  // namespace tally::analysis

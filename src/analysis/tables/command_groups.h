@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/model/model.h"
+#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 
@@ -41,5 +42,14 @@ struct CommandGroups {
 // and attachments) form one group, even across frames. A label's group includes the counts of
 // nested labels; group_of_command holds the innermost label's group.
 CommandGroups group_commands(const Model& model, GroupBy by, bool merge);
+
+// The key columns of the tables of draws, passes, pipelines, frames and labels.
+
+// The fields must not outlive `model` and `groups`. A row's index is the index of its group.
+std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
+                                      bool merge);
+
+// "present", "submit", "open": what ended a frame.
+std::string frame_end_text(store::FrameEnd end);
 
 }  // namespace tally::analysis

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "analysis/model/counts.h"
-#include "analysis/tables/fields.h"
+#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::array kShown = {"gpu.gpu_time",
 // Bounds the memory for a hostile capture. Hours of a program with a hundred counters have fewer.
 constexpr size_t kMaxValues = size_t{1} << 25;
 
-std::string id_of(const std::string& text) {
+std::string counter_id(const std::string& text) {
   std::string id;
   for (const char c : text) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -83,7 +83,7 @@ class Loader {
     const auto [kind, is_new] = kinds_.try_emplace({key, n}, measured_.kinds.size());
     kind_of_[row.id] = kind->second;
     if (!is_new) return;
-    std::string id = id_of(row.group) + "." + id_of(row.name);
+    std::string id = counter_id(row.group) + "." + counter_id(row.name);
     const size_t alike = alike_[id]++;
     if (alike != 0) id += "_" + std::to_string(alike + 1);
     while (!ids_.insert(id).second) id += "_";

@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
-#include "analysis/model/first_uses.h"
 #include "analysis/model/names.h"
+#include "analysis/model/timeline.h"
 
 namespace tally::analysis {
 namespace {

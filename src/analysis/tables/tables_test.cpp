@@ -6,14 +6,13 @@
 #include <limits>
 #include <map>
 
-#include "analysis/model/label_paths.h"
 #include "analysis/model/load_model.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
 #include "spirv/testing/testing.h"
-#include "store/sqlite.h"
+#include "store/format/sqlite.h"
 
 namespace tally::analysis {
 namespace {

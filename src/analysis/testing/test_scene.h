@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "store/test_capture.h"
-#include "store/writer.h"
+#include "store/testing/test_capture.h"
+#include "store/write/writer.h"
 
 namespace tally::analysis {
 

@@ -1,25 +1,264 @@
-// Device creation and destruction. A device is captured if VK_ARM_shader_instrumentation is
-// available below; otherwise it is left unchanged.
-#include <fmt/format.h>
-#include <unistd.h>
+// Hides extensions whose shaders cannot be counted, and those that the layer uses itself, and adds
+// VK_EXT_frame_boundary, on devices that the layer would capture.
 
+#include <fmt/format.h>
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+#include <unistd.h>
+#include <vulkan/vk_layer.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/log.h"
-#include "capture/device_setup.h"
 #include "capture/entry/debug_utils.h"
 #include "capture/entry/entry.h"
-#include "capture/entry/loader_link.h"
-#include "capture/recording/region_setup.h"
-#include "store/clock.h"
+#include "capture/layer/device_setup.h"
+#include "capture/record/region_capture.h"
+#include "store/stream/clock.h"
 #include "vk/boundary.h"
-#include "vk/core_versions.h"
+#include "vk/chain.h"
+#include "vk/dispatch.h"
+#include "vk/hiding.h"
+#include "vk/layer.h"
 
 namespace tally::capture {
+namespace {
+
+// A command buffer has one user of these: an application that enabled all it finds could not be
+// captured.
+bool is_used(std::string_view extension) {
+  return extension == VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME ||
+         extension == VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
+}
+
+void hide_used(VkPhysicalDeviceFeatures2& features) {
+  if (auto* blocks = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
+          features.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM)) {
+    blocks->shaderInstrumentation = VK_FALSE;
+  }
+  if (auto* regions = vk::find_in_out_chain<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(
+          features.pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM)) {
+    regions->performanceCountersByRegion = VK_FALSE;
+  }
+}
+
+VkResult enumerate_extensions(VkPhysicalDevice device, uint32_t* count,
+                              VkExtensionProperties* properties) {
+  const std::shared_ptr<Instance> instance = Instance::find(device);
+  if (!instance) return VK_ERROR_INITIALIZATION_FAILED;
+  const bool hides = hides_extensions(*instance, device);
+  const bool adds = adds_boundaries(*instance, device);
+  if (!hides && !adds) {
+    return instance->table().EnumerateDeviceExtensionProperties(device, nullptr, count, properties);
+  }
+  std::vector<VkExtensionProperties> all = list_extensions(instance->table(), device);
+  if (hides) {
+    vk::hide_extensions(all);
+    std::erase_if(all, [](const auto& extension) { return is_used(extension.extensionName); });
+  }
+  if (adds) {
+    all.push_back({VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME, VK_EXT_FRAME_BOUNDARY_SPEC_VERSION});
+  }
+  return vk::write_array<VkExtensionProperties>(all, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+EnumerateDeviceExtensionProperties(VkPhysicalDevice device, const char* layer, uint32_t* count,
+                                   VkExtensionProperties* properties) {
+  return vk::guarded([&] {
+    if (!layer) return enumerate_extensions(device, count, properties);
+    const std::shared_ptr<Instance> instance = Instance::find(device);
+    return instance ? instance->table().EnumerateDeviceExtensionProperties(device, layer, count,
+                                                                           properties)
+                    : VK_ERROR_INITIALIZATION_FAILED;
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
+                                                      VkPhysicalDeviceFeatures2* features) {
+  vk::guarded_void([&] {
+    const std::shared_ptr<Instance> instance = Instance::find(device);
+    if (!instance || !instance->table().GetPhysicalDeviceFeatures2) return;
+    auto* boundary = vk::find_in_out_chain<VkPhysicalDeviceFrameBoundaryFeaturesEXT>(
+        features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT);
+    if (boundary && adds_boundaries(*instance, device)) {
+      const vk::UnlinkedStructs own(
+          features, {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT});
+      instance->table().GetPhysicalDeviceFeatures2(device, features);
+      boundary->frameBoundary = VK_TRUE;
+    } else {
+      instance->table().GetPhysicalDeviceFeatures2(device, features);
+    }
+    if (!hides_extensions(*instance, device)) return;
+    vk::hide_features(*features);
+    hide_used(*features);
+  });
+}
+
+}  // namespace
+
+const vk::HookTable& physical_device_hooks() {
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* const table = new vk::HookTable({
+      vk::hook("vkEnumerateDeviceExtensionProperties", EnumerateDeviceExtensionProperties),
+      vk::hook("vkGetPhysicalDeviceFeatures2", GetPhysicalDeviceFeatures2),
+      vk::hook("vkGetPhysicalDeviceFeatures2KHR", GetPhysicalDeviceFeatures2),
+  });
+  return *table;
+}
+
+// The loader's link in the chain of a create info. Each layer advances the link when it calls down.
+// A layer that calls down a second time must restore it first.
+
+// `Info` is VkLayerInstanceCreateInfo or VkLayerDeviceCreateInfo.
+template <typename Info>
+class LoaderLink {
+ public:
+  LoaderLink(const void* chain, VkStructureType type) {
+    for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {
+      auto* info = reinterpret_cast<const Info*>(node);
+      if (node->sType != type || info->function != VK_LAYER_LINK_INFO) continue;
+      info_ = const_cast<Info*>(info);  // the loader expects layers to write to it
+      saved_ = info_->u.pLayerInfo;
+    }
+  }
+  void put_back() {
+    if (info_) info_->u.pLayerInfo = saved_;
+  }
+
+ private:
+  Info* info_ = nullptr;
+  decltype(Info::u.pLayerInfo) saved_ = nullptr;
+};
+
+// Instance creation and destruction.
+
+namespace {
+
+bool enables_debug_utils(const VkInstanceCreateInfo& info) {
+  return std::any_of(
+      info.ppEnabledExtensionNames, info.ppEnabledExtensionNames + info.enabledExtensionCount,
+      [](const char* name) { return std::strcmp(name, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0; });
+}
+
+// The application's create info with the additions that the layer prefers: Vulkan 1.2, for buffer
+// addresses (the application gets no functions that it did not ask for: vk/dispatch.h), and
+// debug utils, through which the layers below report why they do not instrument.
+class InstanceRequest {
+ public:
+  explicit InstanceRequest(const VkInstanceCreateInfo& info) : info_(info) {
+    if (info.pApplicationInfo) application_ = *info.pApplicationInfo;
+    application_.apiVersion = std::max(application_.apiVersion, VK_API_VERSION_1_2);
+    info_.pApplicationInfo = &application_;
+    extensions_.assign(info.ppEnabledExtensionNames,
+                       info.ppEnabledExtensionNames + info.enabledExtensionCount);
+    asked_for_debug_utils_ = enables_debug_utils(info);
+    if (!asked_for_debug_utils_) extensions_.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
+    info_.ppEnabledExtensionNames = extensions_.data();
+  }
+
+  // Tries all additions, then fewer, then the create info of the application.
+  VkResult create(PFN_vkCreateInstance next, const VkInstanceCreateInfo& original,
+                  const VkAllocationCallbacks* allocator, VkInstance* instance) {
+    LoaderLink<VkLayerInstanceCreateInfo> link(original.pNext,
+                                               VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
+    VkResult result = next(&info_, allocator, instance);
+    debug_utils_ = true;
+    if (result == VK_ERROR_EXTENSION_NOT_PRESENT && !asked_for_debug_utils_) {
+      link.put_back();
+      --info_.enabledExtensionCount;
+      debug_utils_ = false;
+      result = next(&info_, allocator, instance);
+    }
+    if (result != VK_SUCCESS && result != VK_ERROR_OUT_OF_HOST_MEMORY) {
+      link.put_back();
+      debug_utils_ = asked_for_debug_utils_;
+      result = next(&original, allocator, instance);
+    }
+    return result;
+  }
+
+  bool debug_utils() const { return debug_utils_; }
+
+ private:
+  VkInstanceCreateInfo info_;
+  VkApplicationInfo application_{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  std::vector<const char*> extensions_;
+  bool asked_for_debug_utils_ = false;
+  bool debug_utils_ = false;
+};
+
+ApplicationInfo application_info(const VkInstanceCreateInfo& info) {
+  ApplicationInfo result;
+  if (const VkApplicationInfo* given = info.pApplicationInfo) {
+    if (given->pApplicationName) result.application = given->pApplicationName;
+    if (given->pEngineName) result.engine = given->pEngineName;
+    result.api_version = given->apiVersion;
+  }
+  return result;
+}
+
+Settings load_settings(const VkInstanceCreateInfo& info) {
+  Settings settings = Settings::load(kSettingsPrefix, vk::api_settings(info, kLayerName));
+  configure_log("tally_capture", parse_log_level(settings.text("log_level", ""), LogLevel::Warning),
+                settings.text("log_file", ""));
+  return settings;
+}
+
+}  // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
+                                              const VkAllocationCallbacks* allocator,
+                                              VkInstance* instance) {
+  return vk::guarded([&] {
+    const vk::NextInstance next = vk::take_next_instance(*info);
+    if (!next.get_instance_proc_addr) return VK_ERROR_INITIALIZATION_FAILED;
+    const auto create = reinterpret_cast<PFN_vkCreateInstance>(
+        next.get_instance_proc_addr(VK_NULL_HANDLE, "vkCreateInstance"));
+    if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+    const CaptureSettings settings = CaptureSettings::from(load_settings(*info));
+    bool debug_utils = false;
+    VkResult result = VK_SUCCESS;
+    if (!settings.wants_anything()) {
+      result = create(info, allocator, instance);
+    } else {
+      InstanceRequest request(*info);
+      result = request.create(create, *info, allocator, instance);
+      debug_utils = request.debug_utils();
+    }
+    if (result == VK_SUCCESS) {
+      Instance::add(std::make_shared<Instance>(*instance, next, settings, application_info(*info),
+                                               debug_utils, enables_debug_utils(*info)));
+    }
+    return result;
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyInstance(VkInstance handle,
+                                           const VkAllocationCallbacks* allocator) {
+  vk::guarded_void([&] {
+    if (handle == VK_NULL_HANDLE) return;
+    std::shared_ptr<Instance> instance = Instance::take(handle);
+    if (!instance) return;
+    const PFN_vkDestroyInstance destroy = instance->table().DestroyInstance;
+    instance.reset();
+    destroy(handle, allocator);
+  });
+}
+
+// Device creation and destruction. A device is captured if VK_ARM_shader_instrumentation is
+// available below; otherwise it is left unchanged.
+
 namespace {
 
 constexpr auto kExitPatience = std::chrono::seconds(1);

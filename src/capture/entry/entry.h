@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "capture/device.h"
-#include "capture/tables.h"
-#include "vk/hooks.h"
+#include "capture/base/tables.h"
+#include "capture/layer/device.h"
+#include "vk/layer.h"
 
 namespace tally::capture {
 

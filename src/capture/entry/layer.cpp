@@ -1,11 +1,42 @@
-// The exported functions: the entry points for the loader, the interface negotiation, and the
-// symbol that the EGL library of the same process looks up.
+// The functions behind the layer's exported symbol (base/live_counters.h).
+
+#include <cstdint>
+
+#include "base/live_counters.h"
+#include "capture/entry/entry.h"
+#include "capture/layer/device.h"
+#include "capture/submit/live_totals.h"
+#include "vk/boundary.h"
 #include "vk/layer.h"
 
-#include "capture/entry/entry.h"
-#include "capture/entry/live_counters.h"
-
 namespace tally::capture {
+
+// Returns null for an unknown version.
+const TallyLiveCounters* live_counters(uint32_t version);
+
+const TallyLiveCounters* live_counters(uint32_t version) {
+  static constexpr TallyLiveCounters kFunctions = {
+      [] { return LiveTotals::instance().count(); },
+      [](uint32_t counter, TallyLiveCounter* description) {
+        bool known = false;
+        vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
+        return known ? 1 : 0;
+      },
+      [](int enable) { LiveTotals::instance().request(enable != 0); },
+      [](uint32_t milliseconds) {
+        vk::guarded_void(
+            [&] { Device::report_all_completed(std::chrono::milliseconds(milliseconds)); });
+      },
+      [](uint64_t* values, uint32_t count) {
+        LiveTotals::instance().read({values, count});
+      },
+      [] { return LiveTotals::instance().presents() ? 1 : 0; },
+  };
+  return version == kLiveCountersVersion ? &kFunctions : nullptr;
+}
+
+// The exported functions: the entry points for the loader, the interface negotiation, and the
+// symbol that the EGL library of the same process looks up.
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "store/collector.h"
+#include "store/write/collector.h"
 
 namespace tally::capture::testing {
 namespace {

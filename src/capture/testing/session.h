@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "store/collector.h"
-#include "store/reader.h"
-#include "store/test_capture.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
+#include "store/write/collector.h"
 
 namespace tally::capture::testing {
 

@@ -1,12 +1,12 @@
 #include "counters/base/physical_device.h"
 
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string_view>
-
-#include <tally/vulkan_arm.h>
-#include <tally/vulkan_newest.h>
 
 #include "vk/bind_point.h"
 #include "vk/own_call.h"

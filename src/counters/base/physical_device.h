@@ -2,13 +2,16 @@
 // missing for it. Inspected at first use, then immutable.
 #pragma once
 
+#include <vulkan/vk_layer.h>
 #include <vulkan/vulkan_core.h>
 
 #include <string>
 #include <vector>
 
 #include "counters/base/device_table.h"
+#include "counters/base/messages.h"
 #include "counters/base/options.h"
+#include "vk/handles.h"
 
 namespace tally::counters {
 
@@ -124,5 +127,19 @@ struct PhysicalDevice {
 // `instance_version`: the apiVersion of the instance, as raised by the layer.
 PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevice handle,
                                        uint32_t instance_version, bool force_emulation);
+
+// A device's properties that every part of the layer may use. Filled when the device is created,
+// then read only.
+
+struct DeviceContext {
+  VkDevice handle;
+  const DeviceTable& next;
+  const PhysicalDevice& gpu;
+  const Options& options;
+  Messages& messages;
+  PFN_vkSetDeviceLoaderData set_loader_data;  // null where the loader does not provide it
+
+  uint64_t handle_bits() const { return vk::handle_bits(handle); }
+};
 
 }  // namespace tally::counters

@@ -3,6 +3,8 @@
 // enabled of the layer.
 #pragma once
 
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
 #include <vulkan/vulkan_core.h>
 
 #include <optional>
@@ -10,12 +12,105 @@
 
 #include "counters/base/options.h"
 #include "counters/base/physical_device.h"
-#include "counters/layer/create_info_copy.h"
-#include "counters/memory/context.h"
-#include "counters/queries/types.h"
+#include "counters/features/queries/pool.h"
+#include "counters/memory/chunk.h"
+#include "vk/chain.h"
 #include "vk/hiding.h"
 
 namespace tally::counters {
+
+// A VkDeviceCreateInfo whose extensions, features and queues can be changed. Owns all copies that
+// it points to; what is not changed still refers to the application's memory.
+
+class CreateInfoCopy {
+ public:
+  explicit CreateInfoCopy(const VkDeviceCreateInfo& info);
+  CreateInfoCopy(const CreateInfoCopy&) = delete;
+  CreateInfoCopy& operator=(const CreateInfoCopy&) = delete;
+
+  // Valid until the next change.
+  const VkDeviceCreateInfo& info();
+
+  bool has_extension(const char* name) const;
+  void add_extension(const char* name);  // unless it is there
+  bool remove_extension(const char* name);
+
+  template <typename T>
+  T* find(VkStructureType type) const {
+    return chain_.find<T>(type);
+  }
+  void remove(VkStructureType type) { chain_.remove(type); }
+
+  // Enables a feature in the struct of this type; `set` adds the struct where there is none.
+  template <typename Features, VkBool32 Features::*kMember>
+  bool set_if_chained(VkStructureType type) {
+    auto* features = find<Features>(type);
+    if (features) features->*kMember = VK_TRUE;
+    return features != nullptr;
+  }
+  template <typename Features, VkBool32 Features::*kMember>
+  void set(VkStructureType type) {
+    if (set_if_chained<Features, kMember>(type)) return;
+    Features features{};
+    features.sType = type;
+    features.*kMember = VK_TRUE;
+    chain_.add(features);
+  }
+
+  // Core features are in pEnabledFeatures or in VkPhysicalDeviceFeatures2, never in both. Null if
+  // the application has neither.
+  VkPhysicalDeviceFeatures* find_core_features();
+  VkPhysicalDeviceFeatures& core_features();
+
+  const std::vector<VkDeviceQueueCreateInfo>& queues() const { return queues_; }
+  // Adds a queue to element `index` of queues().
+  void add_queue(size_t index, float priority);
+
+ private:
+  VkDeviceCreateInfo info_;
+  vk::ChainCopy chain_;
+  std::vector<const char*> extensions_;
+  VkPhysicalDeviceFeatures core_features_{};
+  std::vector<VkDeviceQueueCreateInfo> queues_;
+  std::vector<float> priorities_;  // of the queues that add_queue changed
+};
+
+// The feature structs that the layer fills in place of the driver. vkCreateDevice accepts the same
+// features. sType and pNext are not set.
+
+template <typename Features>
+Features features_of(const PhysicalDevice& gpu);
+
+template <>
+inline VkPhysicalDeviceShaderInstrumentationFeaturesARM features_of(const PhysicalDevice& gpu) {
+  return {.shaderInstrumentation = gpu.offers_emulation()};
+}
+
+template <>
+inline VkPhysicalDevicePerformanceCountersByRegionFeaturesARM features_of(
+    const PhysicalDevice& gpu) {
+  return {.performanceCountersByRegion = gpu.offers_regions()};
+}
+
+template <>
+inline VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT features_of(const PhysicalDevice& gpu) {
+  const bool offered = gpu.offers_primitives_generated();
+  return {.primitivesGeneratedQuery = offered,
+          .primitivesGeneratedQueryWithRasterizerDiscard = offered,
+          .primitivesGeneratedQueryWithNonZeroStreams =
+              offered && gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME)};
+}
+
+template <>
+inline VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM features_of(const PhysicalDevice& gpu) {
+  return {.elapsedTimerQuery = gpu.offers_elapsed_timer()};
+}
+
+template <>
+inline VkPhysicalDevicePerformanceQueryFeaturesKHR features_of(const PhysicalDevice& gpu) {
+  const bool offered = gpu.offers_performance_queries();
+  return {.performanceCounterQueryPools = offered, .performanceCounterMultipleQueryPools = offered};
+}
 
 class DeviceCreation {
  public:

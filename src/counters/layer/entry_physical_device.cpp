@@ -4,8 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "counters/layer/device_creation.h"
 #include "counters/layer/entry_points.h"
-#include "counters/layer/offered_features.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
 

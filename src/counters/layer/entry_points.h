@@ -8,12 +8,28 @@
 #include <vector>
 
 #include "counters/layer/device.h"
-#include "counters/layer/find_command_buffer.h"
 #include "counters/recording/command_buffer.h"
 #include "vk/chain.h"
-#include "vk/hooks.h"
+#include "vk/handles.h"
+#include "vk/layer.h"
 
 namespace tally::counters {
+
+// Looks up the state of a VkCommandBuffer, as every command does.
+
+class CommandBuffer;
+
+// The command buffers of all devices. Each one is also in its device's table.
+extern constinit vk::CommandBufferIndex<CommandBuffer> g_command_buffers;
+
+// For those that g_command_buffers.find_near() does not find. Null for one the layer does not know.
+CommandBuffer* find_far_command_buffer(VkCommandBuffer handle);
+
+// Null for one the layer does not know.
+inline CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
+  CommandBuffer* const near = g_command_buffers.find_near(handle);
+  return near ? near : find_far_command_buffer(handle);
+}
 
 inline constexpr char kLayerName[] = "VK_LAYER_TALLY_counters";
 

@@ -1,12 +1,81 @@
 #include "counters/memory/chunk.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstring>
 
-#include "counters/memory/memory_type.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
+namespace {
+
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags kCoherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr VkMemoryPropertyFlags kNever =
+    VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
+    VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+
+// The allowed type with the highest score. A negative score rejects a type.
+template <typename Score>
+std::optional<uint32_t> best(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
+                             const Score& score) {
+  std::optional<uint32_t> result;
+  int highest = -1;
+  for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    if ((allowed & (1u << i)) == 0 || (flags & kNever) != 0) continue;
+    if (score(flags) > highest) {
+      highest = score(flags);
+      result = i;
+    }
+  }
+  return result;
+}
+
+int weight(VkMemoryPropertyFlags flags, VkMemoryPropertyFlags bit, int value) {
+  return (flags & bit) != 0 ? value : 0;
+}
+
+}  // namespace
+
+RecordMemory resolve_record_memory(RecordMemory wanted,
+                                   const VkPhysicalDeviceMemoryProperties& memory) {
+  if (wanted != RecordMemory::Auto) return wanted;
+  const auto both = best(memory, ~0u, [](VkMemoryPropertyFlags flags) {
+    return (flags & (kLocal | kVisible)) == (kLocal | kVisible) ? 1 : -1;
+  });
+  return both ? RecordMemory::Host : RecordMemory::Device;
+}
+
+std::optional<uint32_t> host_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
+                                         uint32_t allowed) {
+  return best(memory, allowed, [](VkMemoryPropertyFlags flags) {
+    if ((flags & kVisible) == 0) return -1;
+    return weight(flags, kLocal, 4) + weight(flags, kCoherent, 2) + weight(flags, kCached, 1);
+  });
+}
+
+bool caches_host_records(const VkPhysicalDeviceMemoryProperties& memory) {
+  const auto type = host_memory_type(memory, ~0u);
+  return type && (memory.memoryTypes[*type].propertyFlags & kCached) != 0;
+}
+
+std::optional<uint32_t> device_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
+                                           uint32_t allowed) {
+  return best(memory, allowed, [](VkMemoryPropertyFlags flags) {
+    return weight(flags, kLocal, 2) + ((flags & kVisible) == 0 ? 1 : 0);
+  });
+}
+
+std::optional<uint32_t> staging_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
+                                            uint32_t allowed) {
+  return best(memory, allowed, [](VkMemoryPropertyFlags flags) {
+    if ((flags & kVisible) == 0) return -1;
+    return weight(flags, kCached, 2) + weight(flags, kCoherent, 1);
+  });
+}
+
 namespace {
 
 bool is_mapped(Chunk::Use use) {
@@ -145,6 +214,59 @@ void Chunk::flush(VkDeviceSize offset, VkDeviceSize size) const {
   if (coherent_) return;
   const VkMappedMemoryRange mapped = range(offset, size);
   context_.next->FlushMappedMemoryRanges(context_.device, 1, &mapped);
+}
+
+}  // namespace tally::counters
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#include <smmintrin.h>
+#endif
+
+namespace tally::counters {
+
+#if defined(__x86_64__)
+namespace {
+
+constexpr size_t kLineBytes = 64;
+
+// The first streaming load from a line fetches the whole line, and the next three take the rest of
+// it. Returns the number of bytes that were copied.
+[[gnu::target("sse4.1")]] size_t copy_lines(const std::byte* source, std::byte* target,
+                                            size_t bytes) {
+  size_t copied = 0;
+  for (; copied + kLineBytes <= bytes; copied += kLineBytes) {
+    auto* from = reinterpret_cast<__m128i*>(const_cast<std::byte*>(source + copied));
+    auto* to = reinterpret_cast<__m128i*>(target + copied);
+    const __m128i first = _mm_stream_load_si128(from);
+    const __m128i second = _mm_stream_load_si128(from + 1);
+    const __m128i third = _mm_stream_load_si128(from + 2);
+    const __m128i fourth = _mm_stream_load_si128(from + 3);
+    _mm_storeu_si128(to, first);
+    _mm_storeu_si128(to + 1, second);
+    _mm_storeu_si128(to + 2, third);
+    _mm_storeu_si128(to + 3, fourth);
+  }
+  return copied;
+}
+
+}  // namespace
+#endif
+
+void copy_uncached(std::span<const uint64_t> source, uint64_t* target) {
+  const auto* from = reinterpret_cast<const std::byte*>(source.data());
+  auto* to = reinterpret_cast<std::byte*>(target);
+  size_t copied = 0;
+#if defined(__x86_64__)
+  const size_t past = reinterpret_cast<uintptr_t>(from) % kLineBytes;  // the begin of a line
+  if (past % sizeof(__m128i) == 0 && __builtin_cpu_supports("sse4.1")) {
+    _mm_mfence();  // no streaming load may see a line that an earlier one fetched
+    const size_t head = std::min(source.size_bytes(), (kLineBytes - past) % kLineBytes);
+    std::memcpy(to, from, head);
+    copied = head + copy_lines(from + head, to + head, source.size_bytes() - head);
+  }
+#endif
+  std::memcpy(to + copied, from + copied, source.size_bytes() - copied);
 }
 
 }  // namespace tally::counters

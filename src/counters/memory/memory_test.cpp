@@ -5,9 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "counters/memory/block_mask.h"
-#include "counters/memory/memory_type.h"
-#include "counters/memory/uncached_copy.h"
+#include "counters/memory/chunk.h"
+#include "counters/memory/record_pool.h"
 
 namespace tally::counters {
 namespace {

@@ -8,6 +8,9 @@
 // back clean and need no other zeroing.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,9 +18,58 @@
 #include <vector>
 
 #include "counters/memory/chunk.h"
-#include "counters/memory/transfer.h"
 
 namespace tally::counters {
+
+// The blocks of a chunk, up to 64, as bits of one word.
+
+// `count` ones from bit `first` upward; first + count <= 64.
+constexpr uint64_t block_run(uint32_t first, uint32_t count) {
+  const uint64_t ones = count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  return ones << first;
+}
+
+// The lowest run of `count` ones in `mask`, or -1.
+constexpr int find_block_run(uint64_t mask, uint32_t count) {
+  // After the loop a bit is set where `count` ones begin.
+  uint64_t starts = mask;
+  for (uint32_t i = 1; i < count && starts != 0; ++i) starts &= mask >> i;
+  return starts == 0 ? -1 : std::countr_zero(starts);
+}
+
+// The GPU work of mode Device: zeroes records and copies them to host-visible memory. Every job is
+// one submission, so that a caller waits for its own job alone. Thread-safe.
+
+class Transfer {
+ public:
+  explicit Transfer(const MemoryContext& context) : context_(context) {}
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // A submitted job. Pass every job to finish().
+  struct Job {
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    VkFence fence = VK_NULL_HANDLE;
+  };
+
+  // Submits what `record` records, between barriers against shader writes before and after.
+  VkResult submit(const std::function<void(VkCommandBuffer)>& record, Job& job);
+  bool done(const Job& job) const;
+  // Waits for the job and recycles its objects.
+  VkResult finish(const Job& job);
+
+  VkResult run(const std::function<void(VkCommandBuffer)>& record);
+
+ private:
+  VkResult take_idle_job(Job& job);
+  VkResult record_job(const Job& job, const std::function<void(VkCommandBuffer)>& record);
+
+  const MemoryContext& context_;
+  std::mutex mutex_;  // guards the pool (recording included) and idle_
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  std::vector<Job> idle_;
+};
 
 struct RecordPage {
   Chunk* chunk = nullptr;

@@ -1,10 +1,10 @@
 #include "counters/memory/word_pool.h"
 
-#include "vk/own_call.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -152,6 +152,25 @@ void WordPool::release(const WordPage& page) {
   for (Slab& slab : slabs_) {
     if (slab.chunk.get() == page.chunk) slab.free |= uint64_t{1} << (page.offset / kPageBytes);
   }
+}
+
+VkResult WordPages::next(WordPage& page, uint32_t& index) {
+  if (pages_.empty() || used_ == pages_.back().count) {
+    WordPage fresh;
+    const VkResult result = pool_.acquire(fresh);
+    if (result != VK_SUCCESS) return result;
+    pages_.push_back(fresh);
+    used_ = 0;
+  }
+  page = pages_.back();
+  index = used_++;
+  return VK_SUCCESS;
+}
+
+void WordPages::reset() {
+  for (const WordPage& page : pages_) pool_.release(page);
+  pages_.clear();
+  used_ = 0;
 }
 
 }  // namespace tally::counters

@@ -1,10 +1,159 @@
 #include "counters/recording/bound_state.h"
 
 #include <algorithm>
+#include <cstring>
 
-#include "counters/objects/bound_shaders.h"
+#include "counters/pipelines/shader_layouts.h"
+#include "counters/pipelines/shader_set.h"
 
 namespace tally::counters {
+namespace {
+
+constexpr VkDeviceSize kChunkSize = 64 << 10;
+constexpr VkDeviceSize kAlignment = 64;
+
+}  // namespace
+
+void PushData::reset() {
+  clear();
+  chunk_ = 0;
+  used_ = 0;
+}
+
+void PushData::clear() {
+  begin_ = end_ = lost_begin_ = lost_end_ = 0;
+  copy_ = 0;
+}
+
+void PushData::keep(const VkPushDataInfoEXT& info) {
+  const auto size = static_cast<uint32_t>(info.data.size);
+  if (size == 0) return;
+  const uint32_t end = info.offset + size;
+  if (bytes_.size() < end) bytes_.resize(end);
+  std::memcpy(bytes_.data() + info.offset, info.data.address, size);
+  begin_ = begin_ == end_ ? info.offset : std::min(begin_, info.offset);
+  end_ = std::max(end_, end);
+  copy_ = 0;
+}
+
+void PushData::note_overwritten(uint32_t begin, uint32_t end) {
+  const bool none = lost_begin_ == lost_end_;
+  lost_begin_ = none ? begin : std::min(lost_begin_, begin);
+  lost_end_ = none ? end : std::max(lost_end_, end);
+}
+
+bool PushData::overwritten(uint32_t except_begin, uint32_t except_end) const {
+  const uint32_t begin = std::max(begin_, lost_begin_);
+  const uint32_t end = std::min(end_, lost_end_);
+  return begin < end && !(except_begin <= begin && end <= except_end);
+}
+
+void PushData::restore(VkCommandBuffer commands, const DeviceTable& next) {
+  if (needs_restore()) {
+    const uint32_t begin = std::max(begin_, lost_begin_);
+    const uint32_t end = std::min(end_, lost_end_);
+    const VkPushDataInfoEXT info{
+        VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, begin, {bytes_.data() + begin, end - begin}};
+    next.CmdPushDataEXT(commands, &info);
+  }
+  lost_begin_ = lost_end_ = 0;
+}
+
+VkDeviceAddress PushData::copy(const MemoryContext& memory, uint32_t size) {
+  if (copy_ != 0) return copy_;
+  const VkDeviceSize stride = (size + kAlignment - 1) / kAlignment * kAlignment;
+  if (chunk_ < chunks_.size() && used_ + stride > kChunkSize) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
+    chunks_.reserve(chunk_ + 1);
+    VkResult result = VK_SUCCESS;
+    auto chunk = Chunk::create(memory, Chunk::Use::HostRecords, kChunkSize, result);
+    if (!chunk) return 0;
+    chunks_.push_back(std::move(chunk));
+  }
+  const Chunk& chunk = *chunks_[chunk_];
+  const size_t known = std::min<size_t>({bytes_.size(), end_, size});
+  std::memcpy(chunk.host() + used_, bytes_.data(), known);
+  chunk.flush(used_, stride);
+  copy_ = chunk.address() + used_;
+  used_ += stride;
+  return copy_;
+}
+
+void SlotConstants::keep(const PipelineLayout& layout, uint32_t offset, uint32_t size,
+                         const void* values) {
+  const uint32_t slot = layout.reserved_offset();
+  const uint32_t begin = std::max(offset, slot);
+  const uint32_t end =
+      std::min<uint32_t>(offset + size, slot + static_cast<uint32_t>(bytes_.size()));
+  if (begin >= end) return;
+  std::memcpy(bytes_.data() + (begin - slot),
+              static_cast<const std::byte*>(values) + (begin - offset), end - begin);
+  begin_ = empty() ? begin : std::min(begin_, begin);
+  end_ = std::max(end_, end);
+}
+
+void SlotConstants::restore(const PipelineLayout& layout, VkCommandBuffer commands) const {
+  layout.push_application_bytes(commands, begin_, end_,
+                                bytes_.data() + (begin_ - layout.reserved_offset()));
+}
+
+// The pipeline that stands for shader objects which are bound together.
+
+struct ObjectState;
+
+// It is made when they are first bound together. Null if none of the shaders is known.
+std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound);
+
+namespace {
+
+// All state is dynamic.
+constexpr DrawFacts kDynamicFacts{.dynamic_topology = true,
+                                  .dynamic_patch = true,
+                                  .dynamic_discard = true,
+                                  .dynamic_restart = true};
+constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
+                                      .dynamic_alpha = true,
+                                      .dynamic_depth_test = true,
+                                      .dynamic_compare = true,
+                                      .dynamic_bounds = true,
+                                      .dynamic_stencil = true};
+
+std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state,
+                                        std::shared_ptr<const ShaderSet> set) {
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  pipeline->instrumented = set->instrumented();
+  pipeline->layout = set->layout();
+  pipeline->facts.facts = kDynamicFacts;
+  pipeline->facts.facts.stages = set->stages();
+  pipeline->facts.samples = kDynamicSamples;
+  pipeline->has_covering = set->has_covering();
+  pipeline->shaders = std::move(set);
+  return pipeline;
+}
+
+}  // namespace
+
+std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound) {
+  if (std::shared_ptr<Pipeline> known = state.shader_sets.find(bound)) return known;
+  ShaderSet::Shaders shaders;
+  bool any = false;
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    if (bound[i] != VK_NULL_HANDLE) shaders[i] = state.shaders.find(bound[i]);
+    any = any || shaders[i];
+  }
+  if (!any) return nullptr;
+  const auto set = std::make_shared<const ShaderSet>(std::move(shaders));
+  if (set->mixes_heap_layouts()) {
+    state.device.messages.notice(
+        kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state.device.handle_bits(),
+        "shader objects run uninstrumented: one reads push data where another has its record "
+        "pointer, or what it reads is not known");
+  }
+  return state.shader_sets.add(bound, make_pipeline(state, set));
+}
 
 void BoundState::reset() {
   bound_ = {};

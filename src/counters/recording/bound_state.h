@@ -2,24 +2,113 @@
 // the push constants around the record pointer, and the state that primitive assembly depends on.
 #pragma once
 
+#include <tally/vulkan_newest.h>
 #include <vulkan/vulkan_core.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include <tally/vulkan_newest.h>
-
-#include "counters/objects/draw_facts.h"
-#include "counters/objects/object_state.h"
-#include "counters/objects/pipeline.h"
-#include "counters/queries/indirect_counts.h"
-#include "counters/recording/push_data.h"
-#include "counters/recording/slot_constants.h"
-#include "counters/recording/status.h"
+#include "counters/base/device_table.h"
+#include "counters/features/queries/indirect_counts.h"
+#include "counters/layouts/pipeline_layout.h"
+#include "counters/memory/chunk.h"
+#include "counters/pipelines/draw_facts.h"
+#include "counters/pipelines/object_state.h"
+#include "counters/pipelines/pipeline.h"
 #include "vk/bind_point.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
+
+// The state of the layer that the next command of a command buffer depends on, and the first
+// failure since the recording began.
+
+struct RecordingStatus {
+  enum Flag : uint32_t {
+    kInstrumented = 1,     // shader instrumentation is active: every action takes a result index
+    kRegions = 2,          // graphics commands are counted by region
+    kQueryShaders = 4,     // active queries count in shaders
+    kQueryCommands = 8,    // active queries count commands
+    kDropActions = 16,     // draws, dispatches and traces are left out
+    kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
+    kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
+    kDirtyConstants = 128,   // the layer overwrote push constants of the application
+    kQuerySamples = 256,     // an occlusion query is active: each draw chooses who counts samples
+    kLostGuard = 512,        // push constants of the application overwrote PushGuard
+    kOnlyInvocations = 1024  // with kRegions: nothing else is counted by region
+  };
+
+  uint32_t flags = 0;
+  VkResult error = VK_SUCCESS;
+  vk::OwnFailure failure;  // of `error`
+
+  bool has(uint32_t any_of) const { return (flags & any_of) != 0; }
+  void set(Flag flag) { flags |= flag; }
+  void clear(Flag flag) { flags &= ~flag; }
+  void assign(Flag flag, bool value) { value ? set(flag) : clear(flag); }
+  // Keeps the first error. After it nothing more is counted, and the end of the command buffer
+  // reports it.
+  void note(VkResult result) {
+    if (result >= VK_SUCCESS || error != VK_SUCCESS) return;
+    error = result;
+    failure = vk::take_own_failure(result);
+  }
+};
+
+// The push data of the application in a command buffer: all bytes are its own. Record pointers of
+// the layer write over some of them, which are pushed again before a command that reads them; and
+// shaders whose push-constant blocks were moved to memory read copies.
+
+class PushData {
+ public:
+  // At the begin of a recording. The memory of copies stays.
+  void reset();
+  // The application's values are lost.
+  void clear();
+  // An update by the application.
+  void keep(const VkPushDataInfoEXT& info);
+
+  // The layer writes the bytes [begin, end).
+  void note_overwritten(uint32_t begin, uint32_t end);
+  // True if values of the application are overwritten.
+  bool needs_restore() const { return overwritten(0, 0); }
+  bool needs_restore_outside(uint32_t begin, uint32_t end) const { return overwritten(begin, end); }
+  void restore(VkCommandBuffer commands, const DeviceTable& next);
+
+  // The address of a copy of `size` bytes of the current values. 0 if there is no memory.
+  VkDeviceAddress copy(const MemoryContext& memory, uint32_t size);
+
+ private:
+  bool overwritten(uint32_t except_begin, uint32_t except_end) const;
+
+  std::vector<std::byte> bytes_;
+  uint32_t begin_ = 0, end_ = 0;                // of the values that are known; empty when equal
+  uint32_t lost_begin_ = 0, lost_end_ = 0;      // of the bytes that the layer wrote
+  VkDeviceAddress copy_ = 0;                    // of the current values; 0: none
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // of copies
+  size_t chunk_ = 0;                            // the one that the next copy is in
+  VkDeviceSize used_ = 0;                       // of it
+};
+
+// The application's own push constants in the bytes of the slot, for layouts that reach there: what
+// the layer pushes writes over them, and they are pushed again before a command that reads them.
+
+class SlotConstants {
+ public:
+  bool empty() const { return begin_ == end_; }
+  void clear() { begin_ = end_ = 0; }
+  // An update by the application.
+  void keep(const PipelineLayout& layout, uint32_t offset, uint32_t size, const void* values);
+  void restore(const PipelineLayout& layout, VkCommandBuffer commands) const;
+
+ private:
+  std::array<std::byte, 8 * (kAddressSlots + 2)> bytes_{};  // with region slot and PushGuard
+  uint32_t begin_ = 0, end_ = 0;  // offsets in push constants; empty when equal
+};
 
 // The kind of descriptors that the application's shaders use, according to the last command that
 // changed it: a command of one kind invalidates all state of the other, also the application's.

@@ -5,18 +5,131 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "counters/features/queries/indirect_counts.h"
 #include "counters/memory/chunk.h"
 #include "counters/recording/action_recorder.h"
-#include "counters/recording/command_counts.h"
 #include "counters/recording/command_state.h"
-#include "counters/recording/query_commands.h"
-#include "counters/recording/transform_feedback.h"
+#include "counters/shaders/program.h"
 
 namespace tally::counters {
+
+// The part of active queries that the host counts, from the arguments of action commands.
+
+class CommandCounts {
+ public:
+  explicit CommandCounts(CommandState& state) : state_(state) {}
+
+  // True if active queries count commands. Call the functions below only if so.
+  bool wanted() const { return state_.status.has(RecordingStatus::kQueryCommands); }
+  void draw(uint64_t vertices, uint64_t instances);
+  void indexed_draw(uint32_t indices, uint32_t instances, uint32_t first);
+  void dispatch(uint64_t workgroups);
+  void mesh_draw(uint64_t workgroups);
+  void trace() { state_.queries->count(CommandMetric::Traces); }
+  // Commands that the device generates, whose arguments the layer does not read.
+  void generated(VkPipelineBindPoint point);
+  // A command whose arguments are in a buffer.
+  void indirect(CommandMetric metric, const IndirectCommand& command);
+
+ private:
+  IndexRange bound_indices() const;
+  void count_on_gpu(const DrawFacts& facts, IndirectCommand command);
+
+  CommandState& state_;
+};
+
+inline void CommandCounts::draw(uint64_t vertices, uint64_t instances) {
+  QueryRecorder& queries = *state_.queries;
+  queries.count(CommandMetric::Draws);
+  if (!state_.bound.resolve(state_.bound.graphics())) return;
+  const DrawFacts& facts = state_.bound.draw_facts();
+  const uint64_t primitives = primitives_of(facts, vertices) * instances;
+  queries.count(CommandMetric::Vertices, vertices * instances);
+  queries.count(CommandMetric::Primitives, primitives);
+  if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
+    queries.count(CommandMetric::Patches, primitives);
+  }
+  if (!keeps_primitives(facts)) return;
+  queries.count(CommandMetric::LastPrimitives, primitives);
+  if (!facts.rasterizer_discard) queries.count(CommandMetric::ClippedPrimitives, primitives);
+}
+
+// The commands of the application on emulated queries: tells the query recorders, keeps the flags
+// of the command buffer, and restores what dispatches of the layer change.
+
+// Call only where the command buffer has a QueryRecorder, but for resolve_ready().
+class QueryCommands {
+ public:
+  explicit QueryCommands(CommandState& state) : state_(state) {}
+
+  void begin(const QueryKey& key);
+  void end(const QueryKey& key);
+  void reset(const std::shared_ptr<QueryPool>& pool, uint32_t first, uint32_t count);
+  void write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
+  void copy_results(const QueryPool& pool, const QueryPool::Request& request,
+                    const NamedMemory& target);
+  void inherit(const VkCommandBufferBeginInfo& info);
+  void end_pass();
+  // A query of the driver that counts compute invocations has ended.
+  void end_driver_statistics();
+  // Resolves pending work where that is allowed.
+  void resolve_ready();
+  // The set of active queries has changed.
+  void update_flags();
+
+  // --- overrides of VK_INTEL_performance_query
+  void drop_actions(bool drop) { state_.status.assign(RecordingStatus::kDropActions, drop); }
+  // Waits for all commands, then flushes and invalidates all caches.
+  void flush_caches();
+
+ private:
+  void resolve_for(const QueryPool& pool);
+  void resolve();
+
+  CommandState& state_;
+};
+
+// Transform feedback in a command buffer: pipelines may not be bound while it is active, and
+// emulated queries count it.
+
+class TransformFeedback {
+ public:
+  // The counter buffers of vkCmdBeginTransformFeedbackEXT, or `infos` of
+  // vkCmdBeginTransformFeedback2EXT.
+  struct Counters {
+    uint32_t first = 0, count = 0;
+    const VkBuffer* buffers = nullptr;
+    const VkDeviceSize* offsets = nullptr;
+    const VkBindTransformFeedbackBuffer2InfoEXT* infos = nullptr;
+  };
+
+  TransformFeedback(CommandState& state, QueryCommands& queries)
+      : state_(state), queries_(queries) {}
+
+  void reset() { sizes_ = {}; }
+  void bind_buffers(uint32_t first, uint32_t count, const VkBuffer* buffers,
+                    const VkDeviceSize* offsets, const VkDeviceSize* sizes);
+  void bind_buffers(uint32_t first, uint32_t count,
+                    const VkBindTransformFeedbackBuffer2InfoEXT* infos);
+  // Before transform feedback begins, and after it has ended.
+  void begin(const Counters& counters);
+  void end();
+
+ private:
+  void count(const Counters& counters);
+  void copy_counters(const Counters& counters, const FeedbackStart& start) const;
+  void copy_addressed_counters(const Counters& counters, const FeedbackStart& start) const;
+
+  CommandState& state_;
+  QueryCommands& queries_;
+  std::array<VkDeviceSize, kFeedbackBuffers> sizes_{};  // of the bound buffers
+};
 
 class CommandBuffer {
  public:

@@ -9,13 +9,12 @@
 
 #include <memory>
 
-#include "counters/instrumentation/recorder.h"
-#include "counters/queries/driver_queries.h"
-#include "counters/queries/recorder.h"
+#include "counters/features/instrumentation/recorder.h"
+#include "counters/features/queries/driver_queries.h"
+#include "counters/features/queries/recorder.h"
+#include "counters/features/regions/recorder.h"
 #include "counters/recording/bound_state.h"
 #include "counters/recording/device_state.h"
-#include "counters/recording/status.h"
-#include "counters/regions/recorder.h"
 
 namespace tally::counters {
 

@@ -7,13 +7,13 @@
 #include <memory>
 #include <vector>
 
-#include "counters/base/device_context.h"
-#include "counters/instrumentation/state.h"
+#include "counters/base/physical_device.h"
+#include "counters/features/instrumentation/state.h"
+#include "counters/features/queries/state.h"
+#include "counters/features/regions/state.h"
 #include "counters/memory/device_memory.h"
-#include "counters/objects/object_state.h"
-#include "counters/queries/state.h"
-#include "counters/regions/state.h"
-#include "vk/handle_map.h"
+#include "counters/pipelines/object_state.h"
+#include "vk/handles.h"
 
 namespace tally::counters {
 

@@ -8,11 +8,13 @@
 //    of those the dynamic linker keeps the library until the thread ends.
 #pragma once
 
+#include <EGL/egl.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace tally::egl {
@@ -81,5 +83,20 @@ class PerThread {
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> objects_;
 };
+
+// The displays that the application has initialised. The profiler may create a context on one of
+// them to query what the driver offers.
+
+class Driver;
+
+struct KnownDisplay {
+  Driver* driver;
+  EGLDisplay display;
+};
+
+void remember_display(Driver& driver, EGLDisplay display) noexcept;
+void drop_display(Driver& driver, EGLDisplay display) noexcept;
+// The display that was initialised last and is not terminated.
+std::optional<KnownDisplay> latest_display();
 
 }  // namespace tally::egl

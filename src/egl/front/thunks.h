@@ -3,11 +3,22 @@
 // the preloaded program's only EGL.
 #pragma once
 
+#include <EGL/egl.h>
+
 #include <array>
+#include <optional>
 
 #include "egl/front/functions.h"
 
 namespace tally::egl {
+
+// The EGL error of the latest extension function in each thread, for the preload library, where no
+// libEGL keeps it. The next eglGetError returns it, EGL_SUCCESS included, in place of the driver's
+// error. Any other EGL call in between discards it.
+
+void set_own_error(EGLint error);
+// Returns nothing if a driver's EGL call came later.
+std::optional<EGLint> take_own_error();
 
 class Driver;
 

@@ -4,10 +4,9 @@
 #include <set>
 
 #include "egl/front/functions.h"
+#include "egl/gl/calls.h"
 #include "egl/gl/functions.h"
 #include "egl/gl/headers.h"
-#include "egl/gl/pixel_size.h"
-#include "egl/gl/primitives.h"
 
 namespace tally::egl {
 namespace {

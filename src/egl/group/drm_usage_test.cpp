@@ -1,4 +1,4 @@
-#include "egl/group/drm_usage.h"
+#include "egl/group/process_group.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -7,13 +7,74 @@
 #include <tuple>
 #include <vector>
 
-#include "egl/group/api_group.h"
-#include "egl/group/frame_group.h"
-#include "egl/group/gpu_group.h"
+#include "base/live_counters.h"
+#include "egl/group/group.h"
 #include "egl/group/process_group.h"
-#include "egl/group/vulkan_group.h"
 
 namespace tally::egl {
+
+// The application's GL calls (gl/api_counts.h), summed over all its threads and contexts.
+
+class ApiGroup final : public Group {
+ public:
+  ApiGroup();
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
+  std::vector<uint64_t> read() override;
+};
+
+// Frame times, as measured by group/frames.h.
+
+class FrameGroup final : public Group {
+ public:
+  FrameGroup();
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
+  std::vector<uint64_t> read() override;
+  void reset_extremes() override;
+};
+
+// GPU work as measured by GL query objects (gl/gpu_queries.h). Lists the kinds that the contexts
+// seen so far support.
+
+class GpuGroup final : public Group {
+ public:
+  GpuGroup() : Group("GPU") {}
+
+  // Lists the kinds of these that are not listed yet.
+  void add_kinds(QueryKinds kinds);
+
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
+  std::vector<uint64_t> read() override;
+
+ private:
+  std::vector<QueryKind> kinds_;  // the kind of each counter
+};
+
+// The Vulkan work of a process whose GL runs on Vulkan (zink, ANGLE): the counters of the capture
+// layer in the same process (base/live_counters.h). Lists nothing until the layer is loaded and has
+// a device.
+
+class VulkanGroup final : public Group {
+ public:
+  VulkanGroup() : Group("Vulkan layer") {}
+  ~VulkanGroup() override { collect(false); }
+
+  // Appends the counters that the layer has begun to list.
+  void discover();
+  // True if the capture has frames of its own, which end at presents.
+  bool is_captured_by_frame() const { return layer_ != nullptr && layer_->presents() != 0; }
+  // The layer measures while this is on.
+  void collect(bool on);
+
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
+  // Finishes the calling thread's current context, then waits until the layer has counted
+  // everything that any thread has submitted.
+  void resolve_pending() override;
+  std::vector<uint64_t> read() override;
+
+ private:
+  const TallyLiveCounters* layer_ = nullptr;
+  bool collecting_ = false;
+};
 
 class GroupList {
  public:

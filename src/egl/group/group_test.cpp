@@ -11,11 +11,8 @@
 
 #include "base/kept_fd.h"
 #include "egl/gl/api_counts.h"
-#include "egl/gl/query_kinds.h"
-#include "egl/group/api_group.h"
-#include "egl/group/frame_group.h"
-#include "egl/group/gpu_group.h"
-#include "egl/group/process_file.h"
+#include "egl/gl/gpu_queries.h"
+#include "egl/group/group_list.h"
 #include "egl/group/process_group.h"
 
 namespace tally::egl {

@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 
-#include "egl/preload/libraries.h"
 #include "egl/preload/preload.h"
 
 extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle,

@@ -19,9 +19,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/system_lock.h"
+#include "egl/gl/functions.h"
 #include "egl/group/group_list.h"
 
 namespace tally::egl {
@@ -104,5 +106,16 @@ class Session {
 };
 
 Session& session();
+
+// The extension's functions by name, for implementations of eglGetProcAddress, and the hooks that
+// they call.
+
+// Returns null for any other name.
+AnyFunction entry_point(std::string_view name);
+
+// Sets the hooks that are called when one of the functions begins, and with its error (EGL_SUCCESS
+// included) when it ends. Without hooks the functions work, but eglGetError does not report their
+// errors.
+void set_call_hooks(void (*begin_call)(), void (*report)(EGLint));
 
 }  // namespace tally::egl

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/small_file.h"
+#include "base/file.h"
 
 namespace tally::egl {
 namespace {

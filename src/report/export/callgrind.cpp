@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "analysis/model/counts.h"
-#include "report/display_text.h"
-#include "report/export/name_table.h"
+#include "report/export/call_tree.h"
+#include "report/table/display_text.h"
 
 namespace tally::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "report/export/call_tree.h"
-#include "report/output.h"
+#include "report/table/output.h"
 
 namespace tally::report {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "report/display_text.h"
-#include "store/utf8.h"
+#include "report/table/display_text.h"
+#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {

@@ -7,13 +7,12 @@
 #include <map>
 #include <protozero/pbf_writer.hpp>
 
-#include "analysis/cost/metric_matrix.h"
+#include "analysis/cost/block_totals.h"
 #include "analysis/model/counts.h"
-#include "analysis/model/gpu_timeline.h"
-#include "analysis/model/label_paths.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
-#include "store/utf8.h"
+#include "analysis/model/timeline.h"
+#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "analysis/model/model.h"
 #include "base/status.h"
-#include "report/output.h"
+#include "report/table/output.h"
 
 namespace tally::report {
 

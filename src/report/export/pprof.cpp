@@ -9,11 +9,11 @@
 #include <string>
 
 #include "analysis/model/counts.h"
+#include "base/containers.h"
 #include "base/hash.h"
-#include "base/number_table.h"
-#include "report/gzip.h"
-#include "report/values.h"
-#include "store/utf8.h"
+#include "report/table/display_text.h"
+#include "report/table/output.h"
+#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {

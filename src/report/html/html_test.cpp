@@ -6,9 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "report/html/base64.h"
-#include "report/html/bundle.h"
-#include "report/html/container.h"
 #include "report/html/page.h"
 
 namespace tally::report {

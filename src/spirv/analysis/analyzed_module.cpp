@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spirv/ir/decoration_groups.h"
+#include "spirv/ir/parser.h"
 
 namespace tally::spirv {
 

@@ -57,7 +57,7 @@ class BlockMap {
 
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
-  // With their texts as compilers number the lines (line_directives.h).
+  // With their texts as compilers number the lines (source_info.h).
   std::span<const SourceFile> files() const { return files_; }
   // True if the costs may differ in pipelines that specialize the module differently.
   bool costs_depend_on_specialization() const { return costs_depend_on_specialization_; }
@@ -83,5 +83,26 @@ class BlockMap {
   std::vector<LineCost> lines_;
   bool costs_depend_on_specialization_ = false;
 };
+
+// The branches of an entry point: its blocks that end in a conditional branch or a switch with at
+// least two different targets. Blocks have the public numbers of the BlockMap. Targets are numbered
+// from 0 in the order of the instruction, each block once: of a conditional branch first the one of
+// a true condition, of a switch first the default.
+
+struct BranchTarget {
+  uint32_t block = 0;       // where it leads
+  std::string label;        // "true", "false", "default", "case 1, 2"
+  bool sole_entry = false;  // no other block branches there
+};
+
+struct Branch {
+  uint32_t block = 0;  // that ends in it
+  bool is_switch = false;
+  std::optional<SourceLocation> location;  // of the branch instruction
+  std::vector<BranchTarget> targets;
+};
+
+// In the order of their blocks. Without the functions that cannot be counted.
+std::vector<Branch> branches_of(const Module& module, const BlockMap& map);
 
 }  // namespace tally::spirv

@@ -1,4 +1,4 @@
-#include "spirv/analysis/branches.h"
+#include "spirv/analysis/block_map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "spirv/analysis/discards.h"
+#include "spirv/analysis/early_tests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,9 +7,24 @@
 // always correct.
 #pragma once
 
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {
+
+// Effects of an instruction that other invocations, or the host, can see.
+
+// True if it may write to memory that is not private to the invocation, or lock it. Discards and
+// barriers are none. The answer is conservative: true for instructions that are not known.
+bool has_side_effect(const Module& module, const Instruction& instruction);
+
+// Finds fragment shaders that may discard (kill, terminate, demote) invocations inside a loop.
+
+bool is_discard(spv::Op opcode);
+
+// Looks at the loops of all functions that the entry point calls, and at the functions called in
+// these loops. False if a control-flow graph cannot be built; the pass refuses such modules.
+bool discards_in_loop(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 bool may_test_early(const Module& module, const EntryPoint& entry);
 

@@ -1,4 +1,4 @@
-#include "spirv/analysis/free_location.h"
+#include "spirv/analysis/interface.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

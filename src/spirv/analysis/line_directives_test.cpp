@@ -1,4 +1,4 @@
-#include "spirv/analysis/line_directives.h"
+#include "spirv/analysis/source_info.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

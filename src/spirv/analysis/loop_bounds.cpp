@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "spirv/analysis/induction.h"
-#include "spirv/analysis/workgroup_size.h"
+#include "spirv/analysis/interface.h"
 
 namespace tally::spirv {
 namespace {

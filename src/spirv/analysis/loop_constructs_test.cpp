@@ -1,4 +1,4 @@
-#include "spirv/analysis/loop_constructs.h"
+#include "spirv/analysis/loops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "spirv/analysis/nesting.h"
+#include "spirv/analysis/loops.h"
 
 #include <gtest/gtest.h>
 

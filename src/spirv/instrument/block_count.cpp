@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "spirv/analysis/discards.h"
 #include "spirv/analysis/early_tests.h"
-#include "spirv/analysis/loop_constructs.h"
-#include "spirv/analysis/nesting.h"
+#include "spirv/analysis/loops.h"
 #include "spirv/instrument/counting.h"
-#include "spirv/instrument/instance_index.h"
 #include "spirv/instrument/output_counting.h"
+#include "spirv/instrument/record_writer.h"
 #include "spirv/instrument/region_counting.h"
-#include "spirv/instrument/tessellation_counting.h"
 
 namespace tally::spirv {
 namespace {

@@ -15,9 +15,8 @@
 
 #include "base/status.h"
 #include "spirv/analysis/analyzed_module.h"
-#include "spirv/instrument/options.h"
-#include "spirv/instrument/plan/counter_plan.h"
-#include "spirv/instrument/record_spec_ids.h"
+#include "spirv/plan/counter_plan.h"
+#include "spirv/plan/options.h"
 
 namespace tally::spirv {
 

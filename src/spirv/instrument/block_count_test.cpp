@@ -8,7 +8,7 @@
 
 #include "probe/record.h"
 #include "spirv/analysis/block_map.h"
-#include "spirv/ir/newer_enums.h"
+#include "spirv/ir/opcode.h"
 #include "spirv/testing/instrumented.h"
 
 namespace tally::spirv {

@@ -1,14 +1,51 @@
 // The state that the parts of the block-count pass share while they instrument one entry point.
 #pragma once
 
-#include <cstdint>
+#include <spirv/unified1/spirv.hpp11>
 
-#include "spirv/instrument/options.h"
-#include "spirv/instrument/plan/cfg_segments.h"
-#include "spirv/instrument/stage_traits.h"
+#include <cstdint>
+#include <span>
+
 #include "spirv/ir/editor.h"
+#include "spirv/plan/cfg_segments.h"
+#include "spirv/plan/options.h"
 
 namespace tally::spirv {
+
+// Traits of each shader stage that the pass needs. Names and numbers are in catalogue/stages.h; a
+// new stage needs a row in both tables.
+
+// A term of the sum that selects an invocation's shard: (component >> shift) * factor, of a float
+// up to a constant. Subgroups of different workgroups that end at the same time should differ in
+// it. The lanes of one subgroup may differ as well.
+struct ShardTerm {
+  spv::BuiltIn builtin;
+  uint8_t size;  // components of the built-in, 1 for a scalar
+  uint8_t component;
+  uint8_t shift;
+  uint8_t factor;
+};
+
+struct StageTraits {
+  spv::ExecutionModel model;
+  bool has_helpers;
+  // True if all active lanes of a subgroup are invocations or helpers. In the geometry stages,
+  // drivers fill subgroups with further lanes whose writes have no effect but that take part in
+  // ballots: SwiftShader's ballot has four lanes for the three vertices of a triangle.
+  bool lanes_are_invocations;
+  std::span<const ShardTerm> shard_terms;
+  // True if calls of other shaders may regroup the invocations of a subgroup.
+  bool repacks = false;
+  // True if a flush adds zeros too. Most counts of a workgroup that shapes a mesh are not zero, so
+  // that to test each costs more than it saves.
+  bool adds_zeros = false;
+};
+
+// The catalogue's name of a stage, "unknown" if it has none.
+const char* stage_name(spv::ExecutionModel model);
+
+// Null for an unknown stage.
+const StageTraits* find_stage(spv::ExecutionModel model);
 
 template <typename Enum>
 constexpr uint32_t word(Enum value) {
@@ -21,7 +58,7 @@ struct ExitPlaces {
   std::vector<Exit> exits;
   bool wraps = false;
   bool in_loop = false;    // the only one is in a loop: lanes may leave in different iterations
-  std::vector<Exit> late;  // demotions that wait until then (late_demotions.h)
+  std::vector<Exit> late;  // demotions that wait until then (counting.h)
 
   // True if all invocations end at one place.
   bool only_one() const {
@@ -55,6 +92,30 @@ struct PassContext {
   void add_function(const InstructionBuilder& code) {
     editor.insert_before(section_ends(module())[static_cast<size_t>(Section::Global)], code);
   }
+};
+
+// Access to memory by 64-bit addresses, for all counting code.
+
+class PhysicalMemory {
+ public:
+  explicit PhysicalMemory(PassContext& context);
+
+  // Operands of atomics. The scope contains all invocations that count. Device scope would need a
+  // further feature under the Vulkan memory model.
+  uint32_t scope() const { return scope_; }
+  uint32_t relaxed() const { return relaxed_; }
+  // *pointer += value, for integers of `type`. Returns the old value.
+  uint32_t add(InstructionBuilder& code, uint32_t type, uint32_t pointer, uint32_t value) const;
+  // uvec2 address + uint bytes
+  uint32_t advance(InstructionBuilder& code, uint32_t address, uint32_t bytes) const;
+
+ private:
+  uint32_t advance_64(InstructionBuilder& code, uint32_t address, uint32_t bytes) const;
+
+  Editor& editor_;
+  uint32_t scope_;
+  bool use_int64_;
+  uint32_t relaxed_;
 };
 
 }  // namespace tally::spirv

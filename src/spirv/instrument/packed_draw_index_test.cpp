@@ -1,4 +1,4 @@
-#include "spirv/instrument/packed_draw_index.h"
+#include "spirv/instrument/record_writer.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "spirv/instrument/flush_code.h"
 #include "spirv/instrument/output_counting.h"
-#include "spirv/instrument/small_flush.h"
 
 namespace tally::spirv {
 namespace {

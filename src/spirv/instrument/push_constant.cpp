@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "spirv/analysis/block_extent.h"
-#include "spirv/ir/newer_enums.h"
+#include "spirv/analysis/interface.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
 namespace {

@@ -1,10 +1,280 @@
 #include "spirv/instrument/record_writer.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "probe/record.h"
+#include "spirv/instrument/push_constant.h"
 
 namespace tally::spirv {
+
+using spv::Decoration;
+using spv::Op;
+using spv::StorageClass;
+
+bool moves_push_constants(const Module& module, const EntryPoint& entry,
+                          const AddressSource& address) {
+  return address.kind == AddressSource::Kind::PushConstant && address.block_address &&
+         push_constants_extend_beyond(module, entry, *address.block_address);
+}
+
+Result<TaggedRecordPointers> TaggedRecordPointers::make(PassContext& context) {
+  TaggedRecordPointers pointers(context);
+  if (context.options.address.kind == AddressSource::Kind::UniformBuffer) {
+    pointers.make_uniform_buffer();
+  } else if (Status status = pointers.make_push_constant(); !status) {
+    return status.error();
+  }
+  return pointers;
+}
+
+TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
+    : editor_(context.editor),
+      context_(context),
+      u32_(editor_.type_int(32)),
+      two_(context.options.regions.has_value()),
+      wide_(context.options.driver.prefers_small_code && context.use_int64 && !two_),
+      type_(wide_ ? editor_.type_int(64) : editor_.type_vector(u32_, 2)) {}
+
+uint32_t TaggedRecordPointers::new_pointers_struct() const {
+  const uint32_t type = two_ ? editor_.new_struct({type_, type_}) : editor_.new_struct({type_});
+  editor_.decorate_member(type, 0, Decoration::Offset, {0});
+  if (two_) editor_.decorate_member(type, 1, Decoration::Offset, {8});
+  return type;
+}
+
+Status TaggedRecordPointers::make_push_constant() {
+  const AddressSource& address = context_.options.address;
+  const uint32_t type = two_ ? new_pointers_struct() : type_;
+  const auto member =
+      moves_push_constants(context_.module(), context_.entry, address)
+          ? move_push_constants(editor_, context_.entry, type, address.push_constant_offset,
+                                *address.block_address)
+          : add_push_constant(editor_, context_.entry, type, address.push_constant_offset);
+  if (!member) return member.error();
+  variable_ = member->variable;
+  member_ = member->member;
+  return {};
+}
+
+void TaggedRecordPointers::make_uniform_buffer() {
+  const uint32_t block = new_pointers_struct();
+  editor_.decorate(block, Decoration::Block);
+  storage_ = StorageClass::Uniform;
+  variable_ = editor_.new_global_variable(editor_.type_pointer(storage_, block), storage_);
+  editor_.decorate(variable_, Decoration::DescriptorSet, {context_.options.address.set});
+  editor_.decorate(variable_, Decoration::Binding, {context_.options.address.binding});
+  editor_.add_to_interface(context_.entry, variable_);
+}
+
+uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Kind kind) const {
+  const uint32_t pointer_type = editor_.type_pointer(storage_, type_);
+  const uint32_t index = editor_.constant_u32(word(kind));
+  uint32_t pointer = 0;
+  if (storage_ == StorageClass::Uniform) {
+    pointer = code.access_chain(pointer_type, variable_, {index});
+  } else if (two_) {
+    pointer = code.access_chain(pointer_type, variable_, {editor_.constant_u32(member_), index});
+  } else {
+    pointer = code.access_chain(pointer_type, variable_, {editor_.constant_u32(member_)});
+  }
+  return code.load(type_, pointer);
+}
+
+uint32_t TaggedRecordPointers::low_word(InstructionBuilder& code, uint32_t pointer) const {
+  return wide_ ? code.emit(Op::OpUConvert, u32_, {pointer})
+               : code.emit(Op::OpCompositeExtract, u32_, {pointer, 0});
+}
+
+uint32_t TaggedRecordPointers::as_u64(InstructionBuilder& code, uint32_t pointer) const {
+  return wide_ ? pointer : code.emit(Op::OpBitcast, editor_.type_int(64), {pointer});
+}
+
+uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_pointer) const {
+  if (context_.options.driver.prefers_small_code && context_.use_int64) {
+    return code.emit(Op::OpINotEqual, editor_.type_bool(),
+                     {as_u64(code, record_pointer), editor_.constant_u64(0)});
+  }
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 1});
+  const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
+  return code.emit(Op::OpINotEqual, editor_.type_bool(), {any, editor_.constant_u32(0)});
+}
+
+uint32_t TaggedRecordPointers::numbered_draws(InstructionBuilder& code,
+                                              uint32_t record_pointer) const {
+  return code.emit(Op::OpBitwiseAnd, u32_,
+                   {low_word(code, record_pointer), editor_.constant_u32(probe::kNumberedDraws)});
+}
+
+using spv::Decoration;
+using spv::Op;
+using spv::StorageClass;
+
+PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
+                                 const TaggedRecordPointers& pointers)
+    : context_(context),
+      editor_(context.editor),
+      builtins_(builtins),
+      pointers_(pointers),
+      u32_(editor_.type_int(32)) {
+  const std::optional<uint32_t> location = context.options.packed_draw_indices->location;
+  if (!location) return;
+  const bool reads = context.entry.model == spv::ExecutionModel::Fragment;
+  const StorageClass storage = reads ? StorageClass::Input : StorageClass::Output;
+  variable_ = editor_.new_global_variable(editor_.type_pointer(storage, u32_), storage);
+  editor_.name(variable_, "tally.packed_draw_index");
+  editor_.decorate(variable_, Decoration::Location, {*location});
+  editor_.decorate(variable_, Decoration::Flat);
+  editor_.add_to_interface(context.entry, variable_);
+}
+
+void PackedDrawIndex::begin(InstructionBuilder& code) {
+  if (context_.entry.model != spv::ExecutionModel::Vertex || variable_ == 0) return;
+  at_start_ = read(code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
+  code.store(variable_, at_start_);
+}
+
+uint32_t PackedDrawIndex::read(InstructionBuilder& code, uint32_t record_pointer) {
+  if (context_.entry.model == spv::ExecutionModel::Fragment) return code.load(u32_, variable_);
+  static_assert(probe::kRecordAlignment == 2 * probe::kNumberedDraws);
+  const uint32_t tag = pointers_.numbered_draws(code, record_pointer);
+  const uint32_t index = builtins_.number(code, spv::BuiltIn::InstanceIndex, 1, 0);
+  const uint32_t high = code.emit(Op::OpShiftRightLogical, u32_,
+                                  {index, editor_.constant_u32(probe::kPackedDrawIndexShift)});
+  const uint32_t half = code.emit(Op::OpIMul, u32_, {high, tag});
+  return code.emit(Op::OpIAdd, u32_, {half, half});
+}
+
+namespace {
+
+using spv::BuiltIn;
+using spv::Op;
+
+bool holds_instance_index(uint32_t builtin) {
+  return builtin == word(BuiltIn::InstanceIndex) || builtin == word(BuiltIn::BaseInstance);
+}
+
+// The variables that contain a packed draw index, ascending.
+Result<std::vector<uint32_t>> find_variables(const Module& module) {
+  if (module.decorates_in_groups()) return Error{"it has decoration groups"};
+  std::vector<uint32_t> variables;
+  for (const uint32_t index : module.decorations()) {
+    const Instruction decoration = module.instruction(index);
+    const bool of_member = decoration.opcode() == Op::OpMemberDecorate;
+    if (!of_member && decoration.opcode() != Op::OpDecorate) continue;
+    if (decoration.operand(of_member ? 2 : 1) != word(spv::Decoration::BuiltIn)) continue;
+    if (!holds_instance_index(decoration.operand(of_member ? 3 : 2))) continue;
+    if (of_member) return Error{"its instance index is a member of a block"};
+    variables.push_back(decoration.operand(0));
+  }
+  return variables;
+}
+
+// The operands of an instruction that may be pointers. May include literals, masks and scopes that
+// look like one of the variables; the shader is then refused although it could be supported.
+std::span<const uint32_t> pointers(const Module& module, const Instruction& instruction) {
+  const std::span<const uint32_t> operands = instruction.operands();
+  switch (instruction.opcode()) {
+    case Op::OpLoad:
+      return operands.first(std::min<size_t>(1, operands.size()));
+    case Op::OpStore:
+    case Op::OpCopyMemory:
+      return operands.first(std::min<size_t>(2, operands.size()));
+    case Op::OpExtInst:
+      if (is_debug_information(module.ext_inst_set(instruction.operand(0)))) return {};
+      return operands.subspan(std::min<size_t>(2, operands.size()));
+    case Op::OpLine:
+    case Op::OpFunction:
+    case Op::OpVectorShuffle:
+    case Op::OpCompositeExtract:
+    case Op::OpCompositeInsert:
+    case Op::OpLoopMerge:
+    case Op::OpSelectionMerge:
+    case Op::OpBranchConditional:
+    case Op::OpSwitch:
+      return {};
+    default:
+      return operands;
+  }
+}
+
+class InstanceIndex {
+ public:
+  InstanceIndex(PassContext& context, const TaggedRecordPointers& pointers)
+      : context_(context),
+        editor_(context.editor),
+        pointers_(pointers),
+        u32_(editor_.type_int(32)) {}
+
+  Status hide(std::span<const uint32_t> variables) {
+    if (variables.empty()) return {};
+    const Module& module = context_.module();
+    const auto is_one = [&](uint32_t id) { return std::ranges::binary_search(variables, id); };
+    for (const uint32_t f : module.reachable_functions(context_.entry.function_id)) {
+      const Function& function = module.functions()[f];
+      for (uint32_t index = function.begin; index < function.end; ++index) {
+        const Instruction instruction = module.instruction(index);
+        if (std::ranges::none_of(pointers(module, instruction), is_one)) continue;
+        if (Status status = hide_in(index, instruction); !status) return status;
+      }
+    }
+    if (mask_ != 0) make_mask_function();
+    return {};
+  }
+
+ private:
+  Status hide_in(uint32_t index, const Instruction& use) {
+    if (use.opcode() != Op::OpLoad) {
+      return Error{"it uses its instance index in other ways than loading it"};
+    }
+    const auto type = context_.module().definition(use.type_id());
+    if (!type || type->opcode() != Op::OpTypeInt || type->operand(0) != 32) {
+      return Error{"its instance index is not a 32-bit integer"};
+    }
+    if (mask_ == 0) mask_ = editor_.new_id();
+    InstructionBuilder code = editor_.new_code();
+    const uint32_t whole = code.emit(Op::OpLoad, use.type_id(), use.operands());
+    const uint32_t mask = code.call(u32_, mask_);
+    code.emit_as(use.result_id(), Op::OpBitwiseAnd, use.type_id(),
+                 std::vector<uint32_t>{whole, mask});
+    editor_.replace(index, code);
+    return {};
+  }
+
+  // uint mask() { return (draw indices are packed) ? 0xffff : 0xffffffff; }
+  void make_mask_function() {
+    editor_.name(mask_, "tally.instance_mask");
+    InstructionBuilder code = editor_.new_code();
+    code.emit_as(mask_, Op::OpFunction, u32_, std::vector{0u, editor_.type_function(u32_)});
+    code.label(code.new_id());
+    const uint32_t tag =
+        pointers_.numbered_draws(code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
+    const uint32_t packed =
+        code.emit(Op::OpINotEqual, editor_.type_bool(), {tag, editor_.constant_u32(0)});
+    const uint32_t low_half = editor_.constant_u32((1u << probe::kPackedDrawIndexShift) - 1);
+    const uint32_t mask =
+        code.emit(Op::OpSelect, u32_, {packed, low_half, editor_.constant_u32(~0u)});
+    code.emit(Op::OpReturnValue, {mask});
+    code.emit(Op::OpFunctionEnd);
+    context_.add_function(code);
+  }
+
+  PassContext& context_;
+  Editor& editor_;
+  const TaggedRecordPointers& pointers_;
+  uint32_t u32_;
+  uint32_t mask_ = 0;  // the function, 0 if it is not needed
+};
+
+}  // namespace
+
+Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& pointers) {
+  const auto variables = find_variables(context.module());
+  if (!variables) return variables.error();
+  return InstanceIndex(context, pointers).hide(*variables);
+}
+
 namespace {
 
 using spv::Decoration;

@@ -5,14 +5,92 @@
 // base in scalar registers. The code adds the offset once, at the access.
 #pragma once
 
+#include "base/status.h"
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
-#include "spirv/instrument/packed_draw_index.h"
-#include "spirv/instrument/physical_memory.h"
-#include "spirv/instrument/record_spec_ids.h"
-#include "spirv/instrument/tagged_record_pointers.h"
+#include "spirv/plan/options.h"
 
 namespace tally::spirv {
+
+// The tagged pointers that instrumented code reads: to its record, and after it to the region
+// block, in a push constant or at the start of a uniform buffer.
+
+// True if the application's push constants go to memory (AddressSource::block_address).
+bool moves_push_constants(const Module& module, const EntryPoint& entry,
+                          const AddressSource& address);
+
+class TaggedRecordPointers {
+ public:
+  // The record of the block counts, and the block of the region counters (probe/region.h).
+  enum class Kind : uint32_t { Record, Region };
+
+  // Has both pointers if the pass counts by region.
+  static Result<TaggedRecordPointers> make(PassContext& context);
+
+  // A pointer of type(), its lower 32 bits, and whether it is set.
+  uint32_t load(InstructionBuilder& code, Kind kind) const;
+  uint32_t low_word(InstructionBuilder& code, uint32_t pointer) const;
+  uint32_t is_set(InstructionBuilder& code, uint32_t record_pointer) const;
+  // Not 0 if the upper 16 bits of the instance index hold the packed draw index: kNumberedDraws.
+  uint32_t numbered_draws(InstructionBuilder& code, uint32_t record_pointer) const;
+  // The pointer as a 64-bit word. The module has the capability Int64.
+  uint32_t as_u64(InstructionBuilder& code, uint32_t pointer) const;
+  // Two 32-bit words, or one 64-bit word where lavapipe would have to make one of two.
+  uint32_t type() const { return type_; }
+
+ private:
+  explicit TaggedRecordPointers(PassContext& context);
+  Status make_push_constant();
+  void make_uniform_buffer();
+  uint32_t new_pointers_struct() const;
+
+  Editor& editor_;
+  const PassContext& context_;
+  uint32_t u32_;
+  bool two_;
+  bool wide_;
+  uint32_t type_;
+  uint32_t variable_ = 0;
+  uint32_t member_ = 0;
+  spv::StorageClass storage_ = spv::StorageClass::PushConstant;
+};
+
+// The index of a draw among those with contiguous records (probe/record.h), by which the vertex and
+// fragment stages find their record.
+//
+// The vertex stage reads it from the upper 16 bits of its instance index if a tag of the record
+// pointer says so; otherwise the index is 0. The code has it as the distance between the records of
+// draw index 0 and of the draw, in bytes. The fragment stage gets that from the vertex stage.
+
+class PackedDrawIndex {
+ public:
+  // BlockCountOptions::packed_draw_indices is set.
+  PackedDrawIndex(PassContext& context, Builtins& builtins, const TaggedRecordPointers& pointers);
+
+  // At the start of the entry point.
+  void begin(InstructionBuilder& code);
+  // The distance, from the tagged pointer to the record of draw index 0.
+  uint32_t read(InstructionBuilder& code, uint32_t record_pointer);
+  // The same in the entry point.
+  uint32_t read_in_entry_point(InstructionBuilder& code, uint32_t record_pointer) {
+    return at_start_ != 0 ? at_start_ : read(code, record_pointer);
+  }
+
+ private:
+  PassContext& context_;
+  Editor& editor_;
+  Builtins& builtins_;
+  const TaggedRecordPointers& pointers_;
+  uint32_t u32_;
+  uint32_t variable_ = 0;  // the output or input that passes the distance, or 0
+  uint32_t at_start_ = 0;  // the distance at the start of the entry point, or 0
+};
+
+// Masks the packed draw index (probe/record.h) out of the instance index and base instance that the
+// application's vertex shader reads.
+
+// Fails if the shader uses one of them in an unsupported way.
+Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& pointers);
 
 // Ids of values in the instrumented code.
 struct RecordPointer {

@@ -1,8 +1,216 @@
 #include "spirv/instrument/region_flush.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tally::spirv {
+
+using probe::RegionWord;
+using spv::Op;
+using spv::StorageClass;
+
+RegionPlace::RegionPlace(PassContext& context, Builtins& builtins)
+    : context_(context),
+      editor_(context.editor),
+      builtins_(builtins),
+      memory_(context),
+      boolean_(editor_.type_bool()),
+      u32_(editor_.type_int(32)) {
+  block_type_ = make_block_type(u32_, 4);
+}
+
+// struct { word words[n]; } needs neither pointer arithmetic nor OpArrayLength.
+uint32_t RegionPlace::make_block_type(uint32_t word_type, uint32_t word_bytes) {
+  const uint32_t words = probe::kRegionAccumulatorBytes / word_bytes;
+  const uint32_t array = editor_.new_array(word_type, constant(words));
+  editor_.decorate(array, spv::Decoration::ArrayStride, {word_bytes});
+  const uint32_t block = editor_.new_struct({array});
+  editor_.decorate(block, spv::Decoration::Block);
+  editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
+  return editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+}
+
+uint32_t RegionPlace::binary(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
+  return code.emit(op, u32_, {a, b});
+}
+uint32_t RegionPlace::compare(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
+  return code.emit(op, boolean_, {a, b});
+}
+uint32_t RegionPlace::both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
+  return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
+}
+
+uint32_t RegionPlace::load(InstructionBuilder& code, uint32_t block, RegionWord index) const {
+  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
+  const uint32_t pointer =
+      code.access_chain(pointer_type, block, {constant(0), constant(word(index))});
+  return code.load(u32_, pointer, {word(spv::MemoryAccessMask::Aligned), 4});
+}
+
+RegionPlace::Pair RegionPlace::load_pair(InstructionBuilder& code, uint32_t block,
+                                         RegionWord index) {
+  const uint32_t u64 = editor_.type_int(64);
+  if (pairs_type_ == 0) {
+    editor_.add_capability(spv::Capability::Int64);
+    pairs_type_ = make_block_type(u64, 8);
+  }
+  const uint32_t pairs = code.emit(Op::OpBitcast, pairs_type_, {block});
+  const uint32_t pointer =
+      code.access_chain(editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u64), pairs,
+                        {constant(0), constant(word(index) / 2)});
+  const uint32_t both = code.load(u64, pointer, {word(spv::MemoryAccessMask::Aligned), 8});
+  const uint32_t halves = code.emit(Op::OpBitcast, editor_.type_vector(u32_, 2), {both});
+  return {.first = code.emit(Op::OpCompositeExtract, u32_, {halves, 0}),
+          .second = code.emit(Op::OpCompositeExtract, u32_, {halves, 1})};
+}
+
+RegionPlace::Pair RegionPlace::split(InstructionBuilder& code, uint32_t pair) const {
+  return {.first = binary(code, Op::OpBitwiseAnd, pair, constant(0xffff)),
+          .second = binary(code, Op::OpShiftRightLogical, pair, constant(16))};
+}
+
+uint32_t RegionPlace::layer(InstructionBuilder& code, const Load& load) {
+  const RegionOptions& options = *context_.options.regions;
+  uint32_t layer = 0;
+  if (options.layer_capability) {
+    editor_.add_capability(*options.layer_capability);
+    layer = builtins_.number(code, spv::BuiltIn::Layer, 1, 0);
+  }
+  if (!options.multiview) return layer;
+  editor_.add_capability(spv::Capability::MultiView);
+  editor_.add_extension("SPV_KHR_multiview", make_version(1, 3));
+  const uint32_t view = builtins_.number(code, spv::BuiltIn::ViewIndex, 1, 0);
+  const uint32_t multiview =
+      compare(code, Op::OpINotEqual, load(RegionWord::Multiview), constant(0));
+  return code.emit(Op::OpSelect, u32_, {multiview, view, layer == 0 ? constant(0) : layer});
+}
+
+uint32_t RegionPlace::find(InstructionBuilder& code, const Load& load) {
+  const Pair offset = split(code, load(RegionWord::Offset));
+  const Pair size_log2 = split(code, load(RegionWord::SizeLog2));
+  const auto [columns, rows] = split(code, load(RegionWord::Regions));
+  const auto index = [&](uint32_t component, uint32_t begin, uint32_t log2) {
+    const uint32_t pixel = builtins_.number(code, spv::BuiltIn::FragCoord, 4, component);
+    return binary(code, Op::OpShiftRightLogical, binary(code, Op::OpISub, pixel, begin), log2);
+  };
+  const uint32_t column = index(0, offset.first, size_log2.first);
+  const uint32_t row = index(1, offset.second, size_log2.second);
+  uint32_t exists = both(code, compare(code, Op::OpULessThan, column, columns),
+                         compare(code, Op::OpULessThan, row, rows));
+  uint32_t line = row;
+  if (const uint32_t own_layer = layer(code, load); own_layer != 0) {
+    const uint32_t layers = load(RegionWord::Layers);
+    exists = both(code, exists, compare(code, Op::OpULessThan, own_layer, layers));
+    line = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, own_layer, rows), row);
+  }
+  const uint32_t region = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, line, columns), column);
+  return code.emit(Op::OpSelect, u32_, {exists, region, constant(kNowhere)});
+}
+
+uint32_t RegionPlace::accumulators(InstructionBuilder& code, uint32_t block) const {
+  return code.emit(Op::OpCompositeConstruct, editor_.type_vector(u32_, 2),
+                   {load(code, block, RegionWord::AccumulatorsLow),
+                    load(code, block, RegionWord::AccumulatorsHigh)});
+}
+
+uint32_t RegionPlace::advance(InstructionBuilder& code, uint32_t accumulators,
+                              uint32_t region) const {
+  return memory_.advance(
+      code, accumulators,
+      binary(code, Op::OpIMul, region, constant(probe::kRegionAccumulatorBytes)));
+}
+
+uint32_t RegionPlace::accumulator(InstructionBuilder& code, uint32_t address,
+                                  uint32_t index) const {
+  const uint32_t block = code.emit(Op::OpBitcast, block_type_, {address});
+  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
+  return code.access_chain(pointer_type, block, {constant(0), constant(index)});
+}
+
+void RegionPlace::add(InstructionBuilder& code, uint32_t address, uint32_t index,
+                      uint32_t value) const {
+  memory_.add(code, u32_, accumulator(code, address, index), value);
+}
+
+void RegionPlace::add_to_chosen(InstructionBuilder& code, uint32_t address, uint32_t index,
+                                uint32_t value) const {
+  const uint32_t block = code.emit(Op::OpBitcast, block_type_, {address});
+  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
+  memory_.add(code, u32_, code.access_chain(pointer_type, block, {constant(0), index}), value);
+}
+
+namespace {
+
+using catalogue::Number;
+
+// The instruction classes that a counter sums.
+struct ClassCounter {
+  Number number;
+  std::vector<CostClass> classes;
+};
+
+const std::vector<ClassCounter>& class_counters() {
+  using enum CostClass;
+  static const auto* all = new std::vector<ClassCounter>{
+      {Number::FragmentInstructions, {Instruction}},
+      {Number::FragmentFma, {Fma}},
+      {Number::FragmentArithmetic,
+       {Float16, Float32, Float64, Int8, Int16, Int32, Int64, Division, Logic, Derivative}},
+      {Number::FragmentConversions, {Conversion}},
+      {Number::FragmentSpecialFunctions, {SpecialFunction}},
+      {Number::FragmentLoads, {BufferLoad, UniformLoad}},
+      {Number::FragmentStores, {BufferStore}},
+      {Number::FragmentBytesLoaded, {BufferBytesLoaded, UniformBytesLoaded}},
+      {Number::FragmentBytesStored, {BufferBytesStored}},
+      {Number::FragmentTexture, {TextureSample, TextureGather, TextureFetch}},
+      {Number::FragmentImages, {ImageLoad, ImageStore}},
+      {Number::FragmentAtomics, {Atomic}},
+      {Number::FragmentVaryings, {VaryingLoad, VaryingStore, Interpolation}},
+      {Number::FragmentControlFlow, {ControlFlow}},
+  };
+  return *all;
+}
+
+// For each block counter the number of instructions of the classes that one count stands for.
+std::vector<uint32_t> factors_of(const ClassCounter& counter, const CounterPlan& plan,
+                                 const BlockMap& map) {
+  std::vector<uint32_t> weights(plan.value_count());
+  for (uint32_t block = 0; block < map.blocks().size(); ++block) {
+    const uint32_t executions = plan.block_values[block];
+    if (executions >= weights.size()) continue;  // never executed
+    for (const CostClass cost_class : counter.classes) {
+      weights[executions] += static_cast<uint32_t>(map.blocks()[block].mix[cost_class]);
+    }
+  }
+  return plan.factors(std::move(weights));
+}
+
+}  // namespace
+
+uint32_t accumulator_of(Number number) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto found = std::ranges::find(all, number, &catalogue::Counter::number);
+  return static_cast<uint32_t>(found - all.begin());
+}
+
+std::vector<RegionValue> class_values(const CounterPlan& plan, const BlockMap& map,
+                                      std::span<const uint32_t> variables) {
+  std::vector<RegionValue> values;
+  for (const ClassCounter& counter : class_counters()) {
+    const std::vector<uint32_t> sums = factors_of(counter, plan, map);
+    RegionValue value{.accumulator = accumulator_of(counter.number), .of_blocks = true};
+    for (uint32_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] == 0) continue;
+      if (variables[i] == kEveryInvocation) {
+        value.constant += sums[i];
+      } else {
+        value.terms.push_back({variables[i], sums[i]});
+      }
+    }
+    if (value.constant != 0 || !value.terms.empty()) values.push_back(std::move(value));
+  }
+  return values;
+}
 
 using spv::Op;
 
@@ -190,6 +398,127 @@ uint32_t RegionFlush::combine(InstructionBuilder& code, const RegionValue& value
 uint32_t RegionFlush::is_wanted(InstructionBuilder& code, uint32_t bits) {
   const uint32_t some = binary(code, Op::OpBitwiseAnd, wanted_, constant(bits));
   return compare(code, Op::OpINotEqual, some, constant(0));
+}
+
+using probe::RegionWord;
+using spv::Op;
+
+namespace {
+
+constexpr uint32_t kFirstWord = static_cast<uint32_t>(RegionWord::AccumulatorsLow);
+
+}  // namespace
+
+MaskedRegionFlush::MaskedRegionFlush(PassContext& context, HelperMask& helper_mask,
+                                     RegionPlace& place, std::span<const RegionValue> values,
+                                     OwnValue own)
+    : editor_(context.editor),
+      helper_mask_(helper_mask),
+      place_(place),
+      values_(values),
+      own_(std::move(own)),
+      subgroup_(editor_),
+      words_(context.options.regions->multiview ? kWords : kWords - 1),
+      boolean_(editor_.type_bool()),
+      u32_(editor_.type_int(32)),
+      int64_(context.options.int64) {}
+
+void MaskedRegionFlush::emit(InstructionBuilder& code, uint32_t block) {
+  const uint32_t live = helper_mask_.is_live(code);
+  const uint32_t first = subgroup_.is_lowest(code, subgroup_.ballot(code, live), live);
+  load_words(code, block, first);
+  uint32_t ours = 0;
+  for (const RegionValue& value : values_) ours |= 1u << value.accumulator;
+  Place place;
+  place.wanted = binary(code, Op::OpBitwiseAnd, loaded(RegionWord::Wanted), constant(ours));
+  place.region = place_.find(code, [&](RegionWord index) { return loaded(index); });
+  place.address =
+      code.emit(Op::OpCompositeConstruct, editor_.type_vector(u32_, 2),
+                {loaded(RegionWord::AccumulatorsLow), loaded(RegionWord::AccumulatorsHigh)});
+  place.can_add = both(code, first, compare(code, Op::OpINotEqual, place.wanted, constant(0)));
+  place.pending = both(
+      code, live, compare(code, Op::OpINotEqual, place.region, constant(RegionPlace::kNowhere)));
+  add_by_region(code, place);
+}
+
+// On these drivers the lanes outside of a triangle, and those demoted to helpers, are masked out,
+// so the lowest live lane is the first active one. The address is for the lane that has loaded it.
+void MaskedRegionFlush::load_words(InstructionBuilder& code, uint32_t block, uint32_t first) {
+  const uint32_t before = *code.last_label();
+  uint32_t inside = 0;
+  uint32_t memory[kWords];
+  code.if_then(
+      first,
+      [&] {
+        for (uint32_t i = 0; i < kWords; i += 2) {
+          const auto index = static_cast<RegionWord>(kFirstWord + i);
+          const auto [low, high] = load_pair(code, block, index);
+          memory[i] = low;
+          memory[i + 1] = high;
+        }
+      },
+      &inside);
+  for (uint32_t i = 0; i < words_.size(); ++i) {
+    words_[i] = code.phi(u32_, {{constant(0), before}, {memory[i], inside}});
+  }
+  editor_.add_capability(spv::Capability::GroupNonUniformBallot);
+  const uint32_t scope = constant(static_cast<uint32_t>(spv::Scope::Subgroup));
+  for (uint32_t i = static_cast<uint32_t>(RegionWord::Wanted) - kFirstWord; i < words_.size();
+       ++i) {
+    words_[i] = code.emit(Op::OpGroupNonUniformBroadcastFirst, u32_, {scope, words_[i]});
+  }
+}
+
+RegionPlace::Pair MaskedRegionFlush::load_pair(InstructionBuilder& code, uint32_t block,
+                                               RegionWord index) {
+  if (int64_) return place_.load_pair(code, block, index);
+  const auto next = static_cast<RegionWord>(static_cast<uint32_t>(index) + 1);
+  return {place_.load(code, block, index), place_.load(code, block, next)};
+}
+
+uint32_t MaskedRegionFlush::loaded(RegionWord index) const {
+  return words_[static_cast<uint32_t>(index) - kFirstWord];
+}
+
+// The regions of the subgroup's lanes, usually one.
+void MaskedRegionFlush::add_by_region(InstructionBuilder& code, const Place& place) {
+  code.repeat(boolean_, place.pending, [&](uint32_t pending) {
+    const uint32_t own = select(code, pending, place.region, constant(RegionPlace::kNowhere));
+    const uint32_t region = subgroup_.minimum(code, own);
+    const uint32_t mine = both(code, pending, compare(code, Op::OpIEqual, own, region));
+    add_in_turn(code, place, region, mine);
+    const uint32_t rest = both(code, pending, compare(code, Op::OpINotEqual, own, region));
+    return InstructionBuilder::Turn{rest, subgroup_.any(code, rest)};
+  });
+}
+
+void MaskedRegionFlush::add_in_turn(InstructionBuilder& code, const Place& place, uint32_t region,
+                                    uint32_t mine) {
+  const uint32_t address = place_.advance(code, place.address, region);
+  const uint32_t adds = both(
+      code, place.can_add, compare(code, Op::OpINotEqual, region, constant(RegionPlace::kNowhere)));
+  code.repeat(u32_, place.wanted, [&](uint32_t wanted) {
+    const uint32_t rest =
+        binary(code, Op::OpBitwiseAnd, wanted, binary(code, Op::OpISub, wanted, constant(1)));
+    const uint32_t bit = binary(code, Op::OpBitwiseXor, wanted, rest);
+    const uint32_t sum = subgroup_.sum(code, select(code, mine, chosen(code, bit), constant(0)));
+    code.if_then(adds, [&] {
+      const uint32_t accumulator =
+          code.emit(Op::OpBitCount, u32_, {binary(code, Op::OpISub, bit, constant(1))});
+      place_.add_to_chosen(code, address, accumulator, sum);
+    });
+    return InstructionBuilder::Turn{rest, compare(code, Op::OpINotEqual, rest, constant(0))};
+  });
+}
+
+// The lane's value of the counter with this bit.
+uint32_t MaskedRegionFlush::chosen(InstructionBuilder& code, uint32_t bit) {
+  uint32_t result = constant(0);
+  for (const RegionValue& value : values_) {
+    const uint32_t is_it = compare(code, Op::OpIEqual, bit, constant(1u << value.accumulator));
+    result = select(code, is_it, own_(code, value), result);
+  }
+  return result;
 }
 
 }  // namespace tally::spirv

@@ -1,9 +1,9 @@
-#include "spirv/instrument/stage_traits.h"
+#include "spirv/instrument/context.h"
 
 #include <gtest/gtest.h>
 
 #include "catalogue/stages.h"
-#include "spirv/instrument/options.h"
+#include "spirv/plan/options.h"
 
 namespace tally::spirv {
 namespace {

@@ -1,4 +1,4 @@
-#include "spirv/ir/decoration_groups.h"
+#include "spirv/ir/parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

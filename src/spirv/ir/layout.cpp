@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "spirv/ir/newer_enums.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
 namespace {

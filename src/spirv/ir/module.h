@@ -16,14 +16,93 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/specialization.h"
 #include "base/status.h"
-#include "spirv/ir/call_graph.h"
-#include "spirv/ir/instruction.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
+
+// A view of one instruction in the words of a module, valid as long as the words. Words beyond its
+// end read as 0, so that short instructions of a hostile module are harmless.
+
+inline constexpr uint32_t kNone = ~0u;  // no index, no id
+
+class Instruction {
+ public:
+  Instruction() = default;
+  // `words` is exactly the instruction, its first word included and at least one; `offset` its
+  // place in the module.
+  Instruction(std::span<const uint32_t> words, uint32_t offset);
+
+  spv::Op opcode() const { return static_cast<spv::Op>(words_[0] & spv::OpCodeMask); }
+  std::span<const uint32_t> words() const { return words_; }
+  size_t word_count() const { return words_.size(); }
+  uint32_t offset() const { return offset_; }
+  uint32_t type_id() const { return has_type_ ? word(1) : 0; }
+  uint32_t result_id() const { return has_result_ ? word(has_type_ ? 2 : 1) : 0; }
+
+  uint32_t word(size_t index) const { return index < words_.size() ? words_[index] : 0; }
+
+  // The words after type and result ids, operand 0 first.
+  std::span<const uint32_t> operands() const;
+  uint32_t operand(size_t index) const { return word(first_operand() + index); }
+  size_t operand_count() const { return operands().size(); }
+
+  // The literal string that begins at operand `index`, cut after `limit` bytes. A string without
+  // terminator ends with the instruction.
+  std::string string(size_t index, size_t limit = ~size_t{0}) const;
+  // The index of the operand after that string.
+  size_t after_string(size_t index) const;
+
+ private:
+  size_t first_operand() const { return 1u + has_type_ + has_result_; }
+
+  std::span<const uint32_t> words_;
+  uint32_t offset_ = 0;
+  bool has_type_ = false;
+  bool has_result_ = false;
+};
+
+// The call graph of a module. Functions are indices into Module::functions().
+
+// The ids of the functions that an instruction calls; 0 for none.
+struct CalledFunctions {
+  uint32_t first = 0, second = 0;
+};
+CalledFunctions called_functions(const Instruction& instruction);
+
+class CallGraph {
+ public:
+  struct Call {
+    uint32_t caller, callee;
+    bool by_matrix = false;  // by a cooperative matrix instruction
+  };
+
+  CallGraph() = default;
+  CallGraph(uint32_t function_count, std::vector<Call> calls);
+
+  // Each once, ascending.
+  std::span<const uint32_t> callees(uint32_t function) const;
+  // True if a cooperative matrix instruction calls the function or one of its callers. Such a
+  // function runs at least once for each element; the implementation chooses how often and in which
+  // invocation (SPV_NV_cooperative_matrix2).
+  bool is_called_by_matrices(uint32_t function) const { return called_by_matrices_[function]; }
+  // The function and all that it may call, ascending, which is module order. Empty for kNone.
+  std::vector<uint32_t> reachable_from(uint32_t function) const;
+  // The same functions, each after its callees. In a recursion, after some of its callees.
+  std::vector<uint32_t> callees_first(uint32_t function) const;
+
+ private:
+  size_t function_count() const { return first_.empty() ? 0 : first_.size() - 1; }
+  std::vector<bool> flood(std::vector<uint32_t> open) const;
+
+  std::vector<uint32_t> first_;  // by function, and the end: index into callees_
+  std::vector<uint32_t> callees_;
+  std::vector<bool> called_by_matrices_;
+};
 
 inline constexpr uint32_t kHeaderWords = 5;
 // The universal limit of a module's bound. A module with more words than that may exceed it.
@@ -129,7 +208,7 @@ class Module {
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
-  // whose target is `id`, in module order; not what a decoration group says (decoration_groups.h).
+  // whose target is `id`, in module order; not what a decoration group says (parser.h).
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // Those of all ids, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }

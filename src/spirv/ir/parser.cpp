@@ -5,10 +5,158 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 
-#include "spirv/ir/newer_enums.h"
+#include "spirv/ir/instruction_builder.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+// The expansion is the product of decorations and targets.
+constexpr size_t kMaxUngroupedWords = size_t{1} << 24;
+
+class Writer {
+ public:
+  explicit Writer(const Module& module) : module_(module) {}
+
+  Result<std::vector<uint32_t>> write() {
+    const auto header = module_.words().first(kHeaderWords);
+    words_.assign(header.begin(), header.end());
+    for (uint32_t index = 0; index < module_.instruction_count(); ++index) {
+      if (Status status = add(module_.instruction(index)); !status) return status.error();
+    }
+    return std::move(words_);
+  }
+
+ private:
+  Status add(const Instruction& instruction) {
+    switch (instruction.opcode()) {
+      case Op::OpDecorationGroup:
+        return {};
+      case Op::OpGroupDecorate:
+        return decorate(instruction);
+      case Op::OpGroupMemberDecorate:
+        return decorate_members(instruction);
+      case Op::OpName:
+      case Op::OpDecorate:
+      case Op::OpDecorateId:
+      case Op::OpDecorateString:
+        if (is_group(instruction.operand(0))) return {};
+        break;
+      default:
+        break;
+    }
+    words_.insert(words_.end(), instruction.words().begin(), instruction.words().end());
+    return {};
+  }
+
+  bool is_group(uint32_t id) const { return module_.opcode_of(id) == Op::OpDecorationGroup; }
+
+  Status decorate(const Instruction& group) {
+    for (size_t i = 1; i < group.operand_count(); ++i) {
+      const uint32_t target[] = {group.operand(i)};
+      if (Status status = write_out(group.operand(0), target); !status) return status;
+    }
+    return {};
+  }
+
+  Status decorate_members(const Instruction& group) {
+    for (size_t i = 1; i + 1 < group.operand_count(); i += 2) {
+      const uint32_t target[] = {group.operand(i), group.operand(i + 1)};
+      if (Status status = write_out(group.operand(0), target); !status) return status;
+    }
+    return {};
+  }
+
+  // Writes the group's decorations for an id or for a member of a struct.
+  Status write_out(uint32_t group, std::span<const uint32_t> target) {
+    for (const uint32_t index : module_.decorations_of(group)) {
+      const Instruction decoration = module_.instruction(index);
+      const auto opcode = opcode_for(decoration.opcode(), target.size() == 2);
+      if (!opcode)
+        return Error{"SPIR-V: a decoration group has a decoration that members cannot have"};
+      std::vector<uint32_t> operands(target.begin(), target.end());
+      const auto what = decoration.operands().subspan(1);
+      operands.insert(operands.end(), what.begin(), what.end());
+      if (operands.size() >= kMaxInstructionWords ||
+          words_.size() + operands.size() >= kMaxUngroupedWords) {
+        return Error{"SPIR-V: the decoration groups are too large"};
+      }
+      append_instruction(words_, *opcode, operands);
+    }
+    return {};
+  }
+
+  static std::optional<Op> opcode_for(Op opcode, bool of_member) {
+    if (!of_member) return opcode;
+    if (opcode == Op::OpDecorate) return Op::OpMemberDecorate;
+    if (opcode == Op::OpDecorateString) return Op::OpMemberDecorateString;
+    return std::nullopt;
+  }
+
+  const Module& module_;
+  std::vector<uint32_t> words_;
+};
+
+}  // namespace
+
+Result<Module> parse_without_groups(std::span<const uint32_t> words) {
+  auto module = Module::parse(words);
+  if (!module || !module->decorates_in_groups()) return module;
+  const auto written = Writer(*module).write();
+  if (!written) return written.error();
+  return Module::parse(*written);
+}
+
+// Builds a Module from untrusted words. One pass splits them into instructions and finds
+// definitions, functions, blocks and calls; the tables by id are sorted at the end. Private to
+// parser.cpp.
+
+class ModuleParser {
+ public:
+  explicit ModuleParser(std::span<const uint32_t> words) : input_(words) {}
+  Result<Module> parse();
+
+ private:
+  // An id and the index of an instruction about it.
+  struct Row {
+    uint32_t id, instruction;
+  };
+  struct CallById {
+    uint32_t caller;     // index of the function
+    uint32_t callee_id;  // may be defined later
+    bool by_matrix;
+  };
+
+  Status header();
+  Status split();
+  Status define(const Instruction& instruction);
+  Status check_operands(const Instruction& instruction);
+  Status refuse_cycles() const;
+  uint32_t& definition_of(uint32_t id);
+  Status structure(const Instruction& instruction);
+  Status inside_function(const Instruction& instruction);
+  void note_calls(const Instruction& instruction);
+  void collect(const Instruction& instruction);
+  void sort_tables();
+  void build_call_graph();
+  static Module::About sorted(std::vector<Row> rows);
+  Error error_at(uint32_t offset, std::string_view what) const;
+  uint32_t index() const { return static_cast<uint32_t>(module_.offsets_.size() - 1); }
+
+  std::span<const uint32_t> input_;
+  Module module_;
+  bool in_function_ = false;
+  bool in_block_ = false;
+  std::vector<Row> names_, decorations_, execution_modes_;
+  std::vector<CallById> calls_;
+  std::vector<uint32_t> early_uses_;  // instructions with operands that are defined later
+  std::unordered_set<uint32_t> forward_pointers_;  // ids
+};
+
 namespace {
 
 constexpr uint32_t byte_swapped(uint32_t word) {

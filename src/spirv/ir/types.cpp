@@ -1,10 +1,8 @@
 #include "spirv/ir/types.h"
 
-#include <algorithm>
 #include <limits>
 
-#include "spirv/ir/newer_enums.h"
-#include "spirv/ir/saturating.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
 namespace {

@@ -3,12 +3,25 @@
 // its own words. Sizes saturate.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {
+
+// Arithmetic on sizes that a module declares: a result beyond `max` is `max`.
+
+template <uint64_t max>
+constexpr uint64_t saturating_sum(uint64_t a, uint64_t b) {
+  return std::min(a + b, max);
+}
+
+template <uint64_t max>
+constexpr uint64_t saturating_product(uint64_t a, uint64_t b) {
+  return b != 0 && a > max / b ? max : std::min(a * b, max);
+}
 
 struct TypeShape {
   enum class Kind : uint8_t {

@@ -11,8 +11,7 @@
 
 #include "api/driver/queries.h"
 #include "vk/dispatch.h"
-#include "vk/handle_map.h"
-#include "vk/hooks.h"
+#include "vk/handles.h"
 #include "vk/layer.h"
 
 namespace tally::test::driver {

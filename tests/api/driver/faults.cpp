@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "capture/tables.h"
+#include "capture/base/tables.h"
 #include "counters/base/device_table.h"
-#include "vk/handle_map.h"
+#include "vk/handles.h"
 #include "vk/layer.h"
 
 namespace tally::test {

@@ -28,8 +28,7 @@
 #include <vector>
 
 #include "vk/dispatch.h"
-#include "vk/handle_map.h"
-#include "vk/hooks.h"
+#include "vk/handles.h"
 #include "vk/layer.h"
 
 namespace tally::test::newest {

@@ -30,8 +30,8 @@
 
 #include "catalogue/hidden_extensions.h"
 #include "vk/dispatch.h"
-#include "vk/handle_map.h"
-#include "vk/hooks.h"
+#include "vk/handles.h"
+#include "vk/layer.h"
 
 namespace tally::test::uncounted {
 

@@ -13,9 +13,9 @@ import sys
 COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "spirv/instrument", "counters/base"}
 COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
 COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}
-BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/branches.h", "spirv/analysis/line_directives.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
-STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h",
-          "store/frame_schedule.h"}
+BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/block_map.h", "spirv/analysis/source_info.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
+STREAM = {"store/stream/stream.h", "store/stream/stream_client.h", "store/stream/stream_client.h", "store/stream/clock.h",
+          "store/stream/frame_schedule.h"}
 ALLOWED = {
     "base": set(),
     "catalogue": {"base"},
@@ -126,14 +126,14 @@ def check(src):
 
 
 def self_test():
-    assert forbidden("counters/regions/recorder.cpp", "counters/layer/device.h")
-    assert forbidden("counters/regions/recorder.cpp", "counters/queries/recorder.h")
-    assert not forbidden("counters/regions/entry.cpp", "counters/layer/device.h")
+    assert forbidden("counters/features/regions/recorder.cpp", "counters/layer/device.h")
+    assert forbidden("counters/features/regions/recorder.cpp", "counters/features/queries/recorder.h")
+    assert not forbidden("counters/features/regions/entry.cpp", "counters/layer/device.h")
     assert forbidden("counters/recording/command_buffer.cpp", "counters/layer/entry_points.h")
     assert forbidden("spirv/analysis/cfg.cpp", "spirv/instrument/block_count.h")
     assert forbidden("spirv/ir/module.cpp", "spirv/analysis/cfg.h")
     assert forbidden("capture/entry/layer.cpp", "counters/layer/layer.h")
-    assert forbidden("egl/profile/sender.cpp", "store/writer.h")
+    assert forbidden("egl/profile/profile.cpp", "store/write/writer.h")
     assert forbidden("capture/entry/layer.cpp", "spirv/analysis/cfg.h")
     assert not forbidden("capture/entry/layer.cpp", "spirv/analysis/block_map.h")
     assert forbidden("base/log.cpp", "catalogue/catalogue.h")

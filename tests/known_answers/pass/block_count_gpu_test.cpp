@@ -518,7 +518,7 @@ TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
   expect_fragments_agree(code_of(demote_frag));
 }
 
-// late_demotions.h
+// counting.h
 TEST(BlockCountGpu, fragments_whose_demotion_waits_count_as_if_it_did_not) {
   expect_fragments_agree(code_of(late_demote_frag));
 }

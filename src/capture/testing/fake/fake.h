@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "vk/dispatch.h"
-#include "vk/hooks.h"
 #include "vk/layer.h"
 
 namespace tally::fake {

@@ -1,4 +1,4 @@
-// Numbers as the text report shows them (src/report/values.cpp), and exactly.
+// Numbers as the text report shows them (src/report/table/display_text.cpp), and exactly.
 
 import type { Exact } from './exact';
 

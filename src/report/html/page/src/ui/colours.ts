@@ -5,7 +5,7 @@ import type { Kind } from '../model/scope';
 
 const encoded = (linear: number) => (linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055);
 
-// The colours of `tally report --heatmap` (src/report/colour_map.cpp): a path through OKLab of rising lightness.
+// The colours of `tally report --heatmap` (src/report/table/heatmap.cpp): a path through OKLab of rising lightness.
 function heatColour(t: number): number[] {
   const lightness = 0.25 + 0.68 * t, a = 0.04 - 0.1 * t - 0.08 * Math.sin(Math.PI * t), b = -0.13 + 0.31 * t;
   const [l, m, s] = [0.3963377774 * a + 0.2158037573 * b, -0.1055613458 * a - 0.0638541728 * b, -0.0894841775 * a - 1.291485548 * b]

@@ -1,0 +1,422 @@
+#include "analysis/tables/command_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+
+#include "analysis/model/counts.h"
+#include "analysis/model/names.h"
+#include "analysis/tables/command_groups.h"
+#include "analysis/tables/table_builder.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr size_t kStages = 32;
+
+class CommandTable {
+ public:
+  CommandTable(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options)
+      : model_(model),
+        codes_(codes),
+        by_(by),
+        merged_(by == GroupBy::Command ? !options.each : options.merge),
+        metrics_(describe_metrics(model)),
+        groups_(group_commands(model, by, merged_)),
+        values_(groups_.groups.size(), metrics_.size()),
+        invocations_(groups_.groups.size(), kStages) {}
+
+  Status count(const Progress& progress) {
+    Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
+      values_.add(groups_.group_of_command[v.command], v.metric, v.value);
+    });
+    if (status.ok()) status = count_invocations(progress);
+    if (status.ok() && by_ == GroupBy::Label) add_to_enclosing_labels();
+    return status;
+  }
+
+  // The rows compute their cells from `self` and keep it alive.
+  Result<Table> table(const std::shared_ptr<const CommandTable>& self,
+                      const TableOptions& options) const {
+    Table table = make_table(self);
+    Status finished = finish_table(table, metrics_, options, is_whole());
+    if (!finished.ok()) return finished.error();
+    note_first_uses(table);
+    if (!options.header_above) add_notes(model_, table);
+    return table;
+  }
+
+ private:
+  Status count_invocations(const Progress& progress) {
+    return visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
+      if (b.block != codes_.entry_block(b.shader)) return;
+      const auto stage = static_cast<size_t>(std::countr_zero(model_.shaders[b.shader].stage));
+      if (stage < kStages)
+        invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
+    });
+  }
+
+  void add_to_enclosing_labels() {
+    for (const uint32_t g : groups_.innermost_first()) {
+      const uint32_t parent = groups_.groups[g].parent;
+      for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
+      for (size_t s = 0; s < kStages; ++s) invocations_.add(parent, s, invocations_.at(g, s));
+    }
+  }
+
+  Table make_table(const std::shared_ptr<const CommandTable>& self) const {
+    Table table;
+    name_table(table);
+    std::vector<Field> fields = command_key_fields(model_, groups_, by_, merged_);
+    if (by_ == GroupBy::Command) add_invocations(fields);
+    add_counts(fields);
+    if (by_ != GroupBy::Command) add_invocations(fields);
+    add_columns(table, fields);
+    add_metric_columns(table, metrics_);
+    std::vector<MakeCell> cells;
+    for (Field& field : fields) cells.push_back(std::move(field.cell));
+    for (size_t m = 0; m < metrics_.size(); ++m)
+      cells.push_back([this, m](size_t g) { return ran_uncounted(g) ? Cell() : values_.at(g, m); });
+    std::vector<uint32_t> numbers;
+    for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) numbers.push_back(g);
+    }
+    table.rows = Rows(std::move(numbers), std::move(cells), self);
+    return table;
+  }
+
+  bool ran_uncounted(size_t group) const {
+    const CommandGroup& of = groups_.groups[group];
+    return of.uncounted != 0 && of.uncounted == of.draws + of.dispatches;
+  }
+
+  size_t count_untimed() const {
+    size_t rows = 0;
+    for (size_t g = 0; g < groups_.groups.size(); ++g)
+      rows +=
+          wanted(g) && groups_.groups[g].parent == kNone && groups_.groups[g].untimed != 0 ? 1 : 0;
+    return rows;
+  }
+
+  void note_first_uses(Table& table) const {
+    const auto column = table.column_index("first_use_time");
+    if (!column || !table.columns[*column].shown) return;
+    table.notes.push_back(
+        "First use: GPU time of commands that use a pipeline for the first time, which on some "
+        "drivers includes its compilation. It is not part of GPU time.");
+  }
+
+  // Indexed by row: false for nested labels, whose values their enclosing labels include.
+  std::vector<bool> is_whole() const {
+    std::vector<bool> whole;
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) whole.push_back(groups_.groups[g].parent == kNone);
+    }
+    return whole;
+  }
+
+  void name_table(Table& table) const {
+    const char* merged = merged_ ? ", similar ones merged" : "";
+    switch (by_) {
+      case GroupBy::Command:
+        table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
+        break;
+      case GroupBy::Pass:
+        table.id = "pass", table.title = fmt::format("Passes{}", merged);
+        break;
+      case GroupBy::Pipeline:
+        table.id = "pipeline", table.title = "Pipelines";
+        break;
+      case GroupBy::Frame:
+        table.id = "frame", table.title = "Frames";
+        break;
+      case GroupBy::Label:
+        table.id = "label", table.title = "Labels, including nested labels";
+        break;
+    }
+  }
+
+  // A shader pattern keeps only the rows in which these shaders took part.
+  bool wanted(size_t group) const {
+    if (model_.selection.shader.empty()) return true;
+    for (size_t metric = 0; metric < metrics_.size(); ++metric) {
+      if (values_.at(group, metric) != 0) return true;
+    }
+    return false;
+  }
+
+  void add_counts(std::vector<Field>& fields) const {
+    const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
+    fields.push_back(value_field(
+        "gpu_time", "GPU time",
+        "between timestamps around it, including the work of counting; without first uses of "
+        "pipelines",
+        [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
+        Unit::Nanoseconds));
+    fields.back().column.lacking = count_untimed();
+    fields.back().column.lacking_because =
+        by_ == GroupBy::Command || by_ == GroupBy::Pipeline
+            ? "what is in a pass is timed with its pass (--by pass)"
+            : "the device measured no time for a part of them";
+    fields.push_back(value_field(
+        "first_use_time", "first use",
+        "GPU time of commands that use a pipeline for the first time in the capture; not part of "
+        "GPU time",
+        [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
+        Unit::Nanoseconds));
+    fields.back().column.lacking = count_untimed();
+    fields.back().column.lacking_because = fields[fields.size() - 2].column.lacking_because;
+    const bool single = by_ == GroupBy::Command && !merged_;
+    if (!single) {
+      fields.push_back(value_field("draws", "draws", "draw commands that were executed",
+                                   [group](size_t g) { return group(g).draws; }));
+      fields.push_back(value_field("dispatches", "dispatches",
+                                   "other action commands that were executed",
+                                   [group](size_t g) { return group(g).dispatches; }));
+    }
+    const bool of_one_frame =
+        by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !merged_);
+    if (!of_one_frame) {
+      fields.push_back(
+          value_field("frames", "frames", "frames in which it occurs", [group](size_t g) {
+            return group(g).frames;
+          }).hidden());
+    }
+    if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
+      Field passes = value_field("passes", "passes", "render passes that were executed",
+                                 [group](size_t g) { return group(g).passes; });
+      passes.column.shown = by_ != GroupBy::Pass || merged_;
+      fields.push_back(std::move(passes));
+    }
+  }
+
+  void add_invocations(std::vector<Field>& fields) const {
+    for (size_t stage = 0; stage < kStages; ++stage) {
+      if (invocations_.is_zero(stage)) continue;
+      const std::string name = stage_name(1u << stage);
+      std::string id = "invocations_" + name;
+      std::replace(id.begin(), id.end(), ' ', '_');
+      fields.push_back(value_field(id, name + " inv",
+                                   "invocations of the " + name + " shader, without helpers",
+                                   [this, stage](size_t g) { return invocations_.at(g, stage); }));
+    }
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  GroupBy by_;
+  const bool merged_;
+  std::vector<Metric> metrics_;
+  CommandGroups groups_;
+  MetricMatrix values_;
+  MetricMatrix invocations_;
+};
+
+}  // namespace
+
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
+                                 const TableOptions& options, const Progress& progress) {
+  const auto table = std::make_shared<CommandTable>(model, codes, by, options);
+  if (Status counted = table->count(progress); !counted) return counted.error();
+  return table->table(table, options);
+}
+
+namespace {
+
+// Text output shows these columns if they are not 0 everywhere; --columns and JSON offer all
+// columns.
+constexpr std::array kShown = {"fragment_invocations", "fragment_instructions",
+                               "fragment_fma",         "fragment_special_functions",
+                               "fragment_texture",     "discarded_invocations"};
+
+// The position of a row's region.
+struct Place {
+  uint32_t in;  // RegionPass
+  uint32_t column, row;
+};
+
+class RegionTable {
+ public:
+  RegionTable(const Model& model, const TableOptions& options)
+      : model_(model), options_(options), counters_(describe_region_counters(model)) {}
+
+  Result<Table> run(const Progress& progress) {
+    auto passes = region_passes(model_, options_.pass);
+    if (!passes) return passes.error();
+    passes_ = std::move(*passes);
+    Table table;
+    table.id = "region", table.title = title();
+    const std::vector<Field> fields = key_fields();
+    add_columns(table, fields);
+    add_metric_columns(table, counters_);
+    for (Column& column : table.columns) column.shown |= is_shown(column.id);
+    add_density_columns(table);
+    for (uint32_t in = 0; in < passes_.size(); ++in) {
+      if (Status added = add_regions(in, fields, table); !added) return added.error();
+      if (progress) progress(static_cast<double>(in + 1) / static_cast<double>(passes_.size()));
+    }
+    return finish(std::move(table));
+  }
+
+ private:
+  static bool is_shown(const std::string& id) {
+    return std::find(kShown.begin(), kShown.end(), id) != kShown.end();
+  }
+
+  std::string title() const {
+    const auto same_size = [&](const RegionPass& other) {
+      return other.regions.region_width == passes_.front().regions.region_width &&
+             other.regions.region_height == passes_.front().regions.region_height;
+    };
+    if (passes_.empty() || !std::all_of(passes_.begin(), passes_.end(), same_size)) {
+      return "Regions";
+    }
+    return fmt::format("Regions of {}x{} pixels", passes_.front().regions.region_width,
+                       passes_.front().regions.region_height);
+  }
+
+  // The rows are ranked per pixel: sums would make small regions at the edges look cheap.
+  void add_density_columns(Table& table) const {
+    for (const Metric& counter : counters_) {
+      Column column{.id = counter.id + "_per_pixel",
+                    .title = counter.title + " per pixel",
+                    .unit = counter.unit,
+                    .description = "for each pixel of the region inside the render area: " +
+                                   counter.description,
+                    .shown = false,
+                    .adds_up = false};
+      table.columns[*table.column_index(counter.id)].ranked_by = column.id;
+      table.columns.push_back(std::move(column));
+    }
+  }
+
+  PixelArea area_of(size_t row) const {
+    return region_area(passes_[places_[row].in].regions, places_[row].column, places_[row].row);
+  }
+
+  Status add_regions(uint32_t in, const std::vector<Field>& fields, Table& table) {
+    const store::PassRegionsRow& regions = passes_[in].regions;
+    const size_t count = size_t{regions.columns()} * regions.rows();
+    MetricMatrix values(count, counters_.size());
+    std::vector<bool> counted(count);
+    const Status status =
+        model_.reader.for_each_region_values(regions, [&](const store::RegionValuesRow& row) {
+          const uint32_t counter = model_.region_counter_index.find(row.counter);
+          for (size_t r = 0; counter != kNone && r < count; ++r) {
+            values.add(r, counter, row.by_region[r]);
+            if (row.by_region[r] != 0) counted[r] = true;
+          }
+          return true;
+        });
+    if (!status) return status;
+    for (size_t r = 0; r < count; ++r) {
+      if (!counted[r]) {
+        ++empty_;
+        continue;
+      }
+      places_.push_back({in, static_cast<uint32_t>(r % regions.columns()),
+                         static_cast<uint32_t>(r / regions.columns())});
+      Row row = make_row(fields, places_.size() - 1);
+      append_metrics(row, values, r);
+      const PixelArea area = area_of(places_.size() - 1);
+      for (size_t c = 0; c < counters_.size(); ++c)
+        row.emplace_back(area.per_pixel(values.at(r, c)));
+      table.rows.push_back(std::move(row));
+    }
+    return {};
+  }
+
+  Result<Table> finish(Table table) {
+    table.total_rows = table.rows.size();
+    if (empty_ != 0) {
+      table.notes.push_back(fmt::format("In {} more regions every counter is 0.", empty_));
+    }
+    if (!model_.selection.shader.empty()) {
+      table.notes.push_back("Regions include all shaders: --shader does not restrict them.");
+    }
+    TableOptions options = options_;
+    if (options.sort.empty() && !counters_.empty()) {
+      options.sort = counters_[default_region_counter(counters_)].id;
+    }
+    if (Status finished = finish_table(table, {}, options); !finished) return finished.error();
+    return table;
+  }
+
+  std::vector<Field> key_fields() const {
+    const auto pass = [this](size_t r) -> const RegionPass& { return passes_[places_[r].in]; };
+    const auto model_pass = [this, pass](size_t r) -> const Pass& {
+      return model_.passes[pass(r).pass];
+    };
+    std::vector<Field> fields;
+    fields.push_back(key_field(
+        "frame", "frame", "number of the frame",
+        [this, model_pass](size_t r) -> Cell {
+          const int64_t number = model_.frames[model_pass(r).frame].number;
+          return static_cast<uint64_t>(std::max<int64_t>(number, 0));
+        },
+        Unit::Count));
+    fields.push_back(key_field(
+        "pass_number", "pass nr", "number of the pass in its frame, from 0",
+        [model_pass](size_t r) -> Cell { return uint64_t{model_pass(r).number_in_frame}; },
+        Unit::Count));
+    fields.push_back(
+        key_field("pass", "pass", "name and size of the render area",
+                  [model_pass](size_t r) -> Cell { return pass_text(&model_pass(r)); }));
+    fields.push_back(key_field(
+        "subpass", "subpass", "number of the subpass",
+        [pass](size_t r) -> Cell { return uint64_t{pass(r).regions.subpass}; }, Unit::Count));
+    fields.back().column.shown = any([](const auto& regions) { return regions.subpass != 0; });
+    fields.push_back(key_field(
+        "layer", "layer", "layer or view",
+        [pass](size_t r) -> Cell { return uint64_t{pass(r).regions.layer}; }, Unit::Count));
+    fields.back().column.shown = any([](const auto& regions) { return regions.layer != 0; });
+    add_place_fields(fields);
+    return fields;
+  }
+
+  void add_place_fields(std::vector<Field>& fields) const {
+    const auto area = [this](size_t r) { return area_of(r); };
+    const auto signed_cell = [](int64_t value) -> Cell {
+      return static_cast<uint64_t>(std::max<int64_t>(value, 0));
+    };
+    fields.push_back(key_field(
+        "x", "x", "left edge of the region, pixels of the framebuffer",
+        [area, signed_cell](size_t r) { return signed_cell(area(r).x); }, Unit::Count));
+    fields.push_back(key_field(
+        "y", "y", "upper edge of the region",
+        [area, signed_cell](size_t r) { return signed_cell(area(r).y); }, Unit::Count));
+    fields.push_back(key_field(
+        "width", "width", "pixels of the region inside the render area",
+        [area](size_t r) -> Cell { return uint64_t{area(r).width}; }, Unit::Count));
+    fields.back().column.shown = false;
+    fields.push_back(key_field(
+        "height", "height", "pixels of the region inside the render area",
+        [area](size_t r) -> Cell { return uint64_t{area(r).height}; }, Unit::Count));
+    fields.back().column.shown = false;
+  }
+
+  template <typename Test>
+  bool any(Test test) const {
+    return std::any_of(passes_.begin(), passes_.end(),
+                       [&](const RegionPass& pass) { return test(pass.regions); });
+  }
+
+  const Model& model_;
+  const TableOptions& options_;
+  const std::vector<Metric> counters_;
+  std::vector<RegionPass> passes_;
+  std::vector<Place> places_;  // by row
+  uint64_t empty_ = 0;
+};
+
+}  // namespace
+
+Result<Table> make_region_table(const Model& model, const TableOptions& options,
+                                const Progress& progress) {
+  return RegionTable(model, options).run(progress);
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,168 @@
+#include "capture/record/pass_recorder.h"
+
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "capture/record/recording_context.h"
+#include "vk/chain.h"
+#include "vk/own_call.h"
+
+namespace tally::capture {
+namespace {
+
+// VK_RENDERING_CONTENTS_INLINE_BIT_KHR, newer than the headers of Debian 12. With the other bit a
+// pass has both commands of its own and secondary command buffers.
+constexpr VkRenderingFlags kContentsInline = 0x10;
+
+PassRecorder::Scope scope_of(bool secondaries) {
+  return secondaries ? PassRecorder::Scope::Secondaries : PassRecorder::Scope::Inline;
+}
+
+}  // namespace
+
+void PassRecorder::reset(bool continues_parent) {
+  continues_parent_ = continues_parent;
+  scope_ = continues_parent ? Scope::Inline : Scope::Outside;
+  suspending_ = between_suspended_ = false;
+  pass_.reset();
+  suspended_pass_.reset();
+  subpass_ = 0;
+}
+
+void PassRecorder::place(CommandRun& command) const {
+  if (continues_parent_) {
+    command.pass_of = stream::PassOf::Parent;
+  } else if (pass_) {
+    command.pass_of = stream::PassOf::Own;
+    command.pass = *pass_;
+    command.subpass = subpass_;
+  }
+}
+
+std::optional<TimestampPair> PassRecorder::begin_time(const PassTarget& to) {
+  if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
+  const std::optional<TimestampPair> pair = to.recording.timestamps.begin(to.commands);
+  if (!pair) {
+    context_.connection().message(store::Severity::Warning,
+                                  "GPU times are missing: " + vk::take_own_failure().text());
+  }
+  return pair;
+}
+
+void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {
+  pass.label = to.label;
+  if (const auto pair = begin_time(to)) pass.timestamps = *pair;
+  to.recording.passes.push_back(std::move(pass));
+  pass_ = static_cast<uint32_t>(to.recording.passes.size() - 1);
+}
+
+void PassRecorder::prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
+                                   uint32_t subpasses) {
+  if (!can_count_regions_) return;
+  std::string reason;
+  if (vk::find_in_chain<VkBaseInStructure>(chain, kRegionBeginType)) {
+    reason = "the application counts it by region itself";
+  } else {
+    const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
+    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
+    pass.regions = context_.regions().prepare(shape, to.recording.host_pieces, reason);
+  }
+  if (pass.regions) return;
+  context_.connection().message(store::Severity::Warning,
+                                "a render pass is not captured by region: " + reason);
+}
+
+void PassRecorder::take_picture(const PassTarget& to, RecordedPass& pass) {
+  if (!pass.regions) return;
+  std::string reason;
+  pass.picture = copy_picture(context_.table(), to.commands, pass.final_image, pass.area,
+                              pass.regions->shape.layers, to.recording.host_pieces, reason);
+  if (pass.picture) return;
+  context_.connection().message(store::Severity::Info, "a render pass has no picture: " + reason);
+}
+
+const RecordedRegions* PassRecorder::regions(const Recording& recording) const {
+  if (!pass_) return nullptr;
+  const auto& regions = recording.passes[*pass_].regions;
+  return regions ? &*regions : nullptr;
+}
+
+void PassRecorder::begin(const PassTarget& to, const VkRenderPassBeginInfo& info,
+                         VkSubpassContents contents) {
+  RecordedPass pass;
+  pass.render_pass = context_.passes().find(info.renderPass);
+  pass.framebuffer = context_.passes().find(info.framebuffer);
+  pass.area = info.renderArea;
+  if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
+  if (pass.render_pass) {
+    pass.view_mask = pass.render_pass->view_mask;
+    pass.attachments = pass.render_pass->attachments;
+    prepare_regions(to, pass, info.pNext, pass.render_pass->subpasses);
+    if (pass.regions) {
+      pass.final_image =
+          final_image(*pass.render_pass, pass.framebuffer.get(), *context_.images(), info);
+    }
+  }
+  begin_pass(to, std::move(pass));
+  subpass_ = 0;
+  scope_ = scope_of(contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+}
+
+void PassRecorder::next_subpass(VkSubpassContents contents) {
+  ++subpass_;
+  scope_ = scope_of(contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+}
+
+void PassRecorder::end(const PassTarget& to) {
+  if (!pass_) return;
+  RecordedPass& pass = to.recording.passes[*pass_];
+  if (pass.timestamps != CommandRun::kNone) {
+    to.recording.timestamps.end(to.commands, pass.timestamps);
+  }
+  pass.ended = true;
+  take_picture(to, pass);
+  pass_.reset();
+  scope_ = Scope::Outside;
+}
+
+bool PassRecorder::has_secondaries(const VkRenderingInfo& info) {
+  constexpr VkRenderingFlags kContents =
+      VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT | kContentsInline;
+  return (info.flags & kContents) == VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT;
+}
+
+void PassRecorder::begin_rendering(const PassTarget& to, const VkRenderingInfo& info) {
+  const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
+  suspending_ = (info.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
+  if (resuming) between_suspended_ = true;  // nothing may be recorded before it
+  if (resuming && suspended_pass_) {
+    pass_ = std::exchange(suspended_pass_, std::nullopt);
+  } else {
+    RecordedPass pass;
+    pass.dynamic = true;
+    pass.area = info.renderArea;
+    pass.layers = info.layerCount;
+    pass.view_mask = info.viewMask;
+    pass.attachments = context_.passes().attachments(info);
+    prepare_regions(to, pass, info.pNext, 1);
+    if (pass.regions) pass.final_image = final_image(*context_.images(), info);
+    begin_pass(to, std::move(pass));
+  }
+  between_suspended_ = false;
+  subpass_ = 0;
+  scope_ = scope_of(has_secondaries(info));
+}
+
+void PassRecorder::end_rendering(const PassTarget& to) {
+  if (!pass_) return;
+  scope_ = Scope::Outside;
+  if (suspending_) {
+    between_suspended_ = true;
+    suspended_pass_ = std::exchange(pass_, std::nullopt);
+  } else {
+    end(to);
+  }
+}
+
+}  // namespace tally::capture

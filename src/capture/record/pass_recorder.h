@@ -1,0 +1,81 @@
+// The render passes of a command buffer during recording: which one is open, and where commands
+// belong. It keeps the passes' description in a Recording, asks for their values by region, and
+// times what is outside of suspended passes.
+//
+// Externally synchronised, like the command buffer.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <optional>
+
+#include "capture/record/recording.h"
+
+namespace tally::capture {
+
+class RecordingContext;
+
+// Receives the description of a pass, and the commands that belong to it.
+struct PassTarget {
+  Recording& recording;
+  VkCommandBuffer commands = VK_NULL_HANDLE;  // with the instrumentation
+  const Label* label = nullptr;               // the innermost one
+};
+
+class PassRecorder {
+ public:
+  enum class Scope { Outside, Inline, Secondaries };
+
+  PassRecorder(RecordingContext& context, bool can_time, bool can_count_regions)
+      : context_(context), can_time_(can_time), can_count_regions_(can_count_regions) {}
+
+  // `continues_parent`: the command buffer is a secondary inside of a pass.
+  void reset(bool continues_parent);
+
+  void begin(const PassTarget& to, const VkRenderPassBeginInfo& info, VkSubpassContents contents);
+  void next_subpass(VkSubpassContents contents);
+  void end(const PassTarget& to);
+  void begin_rendering(const PassTarget& to, const VkRenderingInfo& info);
+  void end_rendering(const PassTarget& to);
+  // True if only secondaries have the commands of the pass that begins.
+  static bool has_secondaries(const VkRenderingInfo& info);
+
+  Scope scope() const { return scope_; }
+  bool continues_parent() const { return continues_parent_; }
+  bool can_count_regions() const { return can_count_regions_; }
+  // The open pass will be suspended.
+  bool suspending() const { return suspending_; }
+  // Here nothing may be recorded but a pass that resumes.
+  bool between_suspended() const { return between_suspended_; }
+  // The open pass: its index in Recording::passes.
+  std::optional<uint32_t> pass() const { return pass_; }
+  uint32_t subpass() const { return subpass_; }
+  // The values by region to request for the open pass. Null if there are none.
+  const RecordedRegions* regions(const Recording& recording) const;
+  void refuse_regions(Recording& recording) const {
+    if (pass_) recording.passes[*pass_].regions.reset();
+  }
+
+  // Writes where the next command belongs.
+  void place(CommandRun& command) const;
+  std::optional<TimestampPair> begin_time(const PassTarget& to);
+
+ private:
+  void begin_pass(const PassTarget& to, RecordedPass pass);
+  void prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
+                       uint32_t subpasses);
+  void take_picture(const PassTarget& to, RecordedPass& pass);
+
+  RecordingContext& context_;
+  const bool can_time_;
+  const bool can_count_regions_;
+  Scope scope_ = Scope::Outside;
+  bool continues_parent_ = false;
+  bool suspending_ = false;
+  bool between_suspended_ = false;
+  std::optional<uint32_t> pass_;
+  std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
+  uint32_t subpass_ = 0;
+};
+
+}  // namespace tally::capture

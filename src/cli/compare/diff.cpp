@@ -1,0 +1,254 @@
+// `tally diff`: what changed between two captures, or two folders of captures.
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "analysis/diff/compare.h"
+#include "analysis/diff/make_profile.h"
+#include "analysis/model/load_model.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "report/table/diff_report.h"
+#include "report/table/display_text.h"
+#include "report/table/text_table.h"
+
+namespace tally::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using analysis::DiffBy;
+using report::NamedDiff;
+
+constexpr size_t kOverviewRows = 10;
+constexpr size_t kDiffRows = 20;
+
+struct DiffOptions {
+  std::string before, after;
+  std::string by;
+  std::string sort;
+  std::string format = "text";
+  analysis::SourceChoice source = analysis::SourceChoice::Auto;
+  std::optional<size_t> top;
+  std::optional<size_t> width;
+
+  bool json() const { return format == "json"; }
+  size_t rows() const { return top.value_or(json() ? 0 : by.empty() ? kOverviewRows : kDiffRows); }
+};
+
+std::optional<DiffBy> by_of(const DiffOptions& options) {
+  const auto found = std::ranges::find(analysis::kDiffByNames, options.by);
+  if (found == std::end(analysis::kDiffByNames)) return std::nullopt;
+  return static_cast<DiffBy>(found - std::begin(analysis::kDiffByNames));
+}
+
+// Two captures to compare; an empty name stands for a capture that only the other folder has.
+struct DiffedPair {
+  std::string before, after;
+};
+
+Result<std::set<std::string>> captures_in(const std::string& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".tally") names.insert(entry->path().filename().string());
+  }
+  if (error) return Error{folder + ": " + error.message()};
+  if (names.empty()) return Error{folder + ": has no captures (*.tally)"};
+  return names;
+}
+
+Result<std::vector<DiffedPair>> diffed_pairs(const DiffOptions& options) {
+  std::error_code ignored;
+  const bool folder = fs::is_directory(options.before, ignored);
+  if (folder != fs::is_directory(options.after, ignored))
+    return Error{
+        fmt::format("{} and {}: one is a folder, the other is not", options.before, options.after)};
+  if (!folder) return std::vector<DiffedPair>{{options.before, options.after}};
+  const auto before = captures_in(options.before), after = captures_in(options.after);
+  if (!before) return before.error();
+  if (!after) return after.error();
+  std::set<std::string> names = *before;
+  names.insert(after->begin(), after->end());
+  std::vector<DiffedPair> pairs;
+  for (const std::string& name : names) {
+    const auto path = [&name](const auto& names_in, const std::string& in) {
+      return names_in.contains(name) ? (fs::path(in) / name).string() : std::string();
+    };
+    pairs.push_back({path(*before, options.before), path(*after, options.after)});
+  }
+  return pairs;
+}
+
+// Adds the shaders that differ to those of which GLSL is wanted.
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, analysis::ProfileOptions& wanted) {
+  if (pair.before.empty() || pair.after.empty()) {
+    analysis::CaptureDiff only;
+    only.notes.push_back(pair.before.empty() ? pair.after + " is new" : pair.before + " is gone");
+    return only;
+  }
+  const auto before = load_profile(pair.before, wanted);
+  if (!before) return before.error();
+  const auto after = load_profile(pair.after, wanted);
+  if (!after) return after.error();
+  if (wanted.commands == analysis::CommandDetail::Digests) {
+    // Few of many commands differ, in general: only these get items.
+    wanted.commands = analysis::CommandDetail::Items;
+    wanted.chosen_commands =
+        std::make_shared<const std::vector<Hash128>>(analysis::differing_commands(*before, *after));
+    if (!wanted.chosen_commands->empty()) return diff_of(pair, wanted);
+  }
+  if (wanted.code && wanted.reconstructed.empty()) {
+    wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
+    if (!wanted.reconstructed.empty()) return diff_of(pair, wanted);
+  }
+  return compare(*before, *after);
+}
+
+// Where the code is the same, the commands are the cause: they are compared, too.
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options) {
+  const bool commands = by_of(options) == DiffBy::Command;
+  analysis::ProfileOptions wanted{
+      .code = !commands,
+      .commands = commands ? analysis::CommandDetail::Digests : analysis::CommandDetail::None,
+      .chosen_commands = {},
+      .source = options.source,
+      .reconstructed = {}};
+  auto diff = diff_of(pair, wanted);
+  if (!diff || !options.by.empty() || diff->empty() || !diff->same_code) return diff;
+  wanted.commands = analysis::CommandDetail::Digests;
+  return diff_of(pair, wanted);
+}
+
+std::vector<DiffBy> tables_of(const DiffOptions& options) {
+  if (const auto by = by_of(options)) return {*by};
+  std::vector<DiffBy> all;
+  for (size_t i = 0; i < analysis::kDiffByCount; ++i) all.push_back(static_cast<DiffBy>(i));
+  return all;
+}
+
+bool differs(const NamedDiff& named) {
+  return named.before.empty() || named.after.empty() || !named.diff.empty();
+}
+
+Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const DiffOptions& options) {
+  std::vector<analysis::Table> tables;
+  if (named.diff.metrics.empty()) return tables;  // only one folder has the capture
+  const auto metric = report::diff_metric(named.diff, options.sort);
+  if (!metric) return metric.error();
+  for (const DiffBy by : tables_of(options)) {
+    if (named.diff.of(by).empty()) continue;
+    tables.push_back(report::diff_table(named.diff, by, *metric, options.rows()));
+  }
+  return tables;
+}
+
+std::string title_of(const NamedDiff& named) {
+  if (named.before.empty() || named.after.empty()) return named.before + named.after;
+  return named.before + " -> " + named.after;
+}
+
+std::string no_difference(const NamedDiff& named) {
+  return fmt::format("No difference: every count is the same ({}).",
+                     report::counted(named.diff.after.frames, "frame"));
+}
+
+void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tables,
+                const DiffOptions& options, const report::Output& out) {
+  const size_t width = options.width.value_or(terminal_width());
+  out(report::printable(title_of(named)) + "\n\n");
+  for (const std::string& note : named.diff.notes)
+    out(report::wrapped(report::printable(note), width));
+  if (!named.diff.notes.empty()) out("\n");
+  if (!differs(named)) out("  " + no_difference(named) + "\n");
+  for (const analysis::Table& table : tables) {
+    report::write_text_table(table, {.width = width, .remedy = "see --width"}, out);
+    out("\n");
+  }
+}
+
+void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& tables,
+                    report::MarkdownDocument& document) {
+  document.add("## " + report::markdown_text(title_of(named)));
+  for (const std::string& note : named.diff.notes) document.add(report::markdown_text(note));
+  if (!differs(named)) document.add(no_difference(named));
+  for (const analysis::Table& table : tables) document.add(table);
+}
+
+int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
+  std::vector<std::vector<analysis::Table>> tables;
+  for (const NamedDiff& named : diffs) {
+    auto made = tables_of(named, options);
+    if (!made) return fail(made.error());
+    tables.push_back(std::move(*made));
+  }
+  const int status = write_out([&](const report::Output& out) {
+    if (options.json())
+      return write_diff_json(diffs, {tables_of(options), options.sort, options.rows()}, out);
+    report::MarkdownDocument document;
+    for (size_t i = 0; i < diffs.size(); ++i) {
+      if (options.format == "markdown") {
+        write_markdown(diffs[i], tables[i], document);
+      } else {
+        write_text(diffs[i], tables[i], options, out);
+      }
+    }
+    out(document.take());
+  });
+  if (status != kDone) return status;
+  return std::ranges::any_of(diffs, differs) ? kNo : kDone;
+}
+
+int run(const DiffOptions& options) {
+  const auto pairs = diffed_pairs(options);
+  if (!pairs) return fail(pairs.error());
+  std::vector<NamedDiff> diffs;
+  for (const DiffedPair& pair : *pairs) {
+    auto diff = diff_of(pair, options);
+    if (!diff) return fail(diff.error());
+    diffs.push_back({pair.before, pair.after, std::move(*diff)});
+  }
+  return show(diffs, options);
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* command =
+      app.add_subcommand("diff", "Show what changed between two captures, or folders of captures");
+  command->add_option("OLD", options->before, "Capture, or folder of captures")->required();
+  command->add_option("NEW", options->after, "Capture, or folder of captures of the same names")
+      ->required();
+  const std::vector<std::string> by(std::begin(analysis::kDiffByNames),
+                                    std::end(analysis::kDiffByNames));
+  command
+      ->add_option("--by", options->by,
+                   "pass, pipeline, shader, function, line or draw; default: all of them")
+      ->check(one_of(by))
+      ->type_name("WHAT");
+  command
+      ->add_option("--top", options->top,
+                   "Rows of a table, 0 for all (text: 20, of an overview 10; JSON: all)")
+      ->check(whole_number())
+      ->type_name("N");
+  command
+      ->add_option("--sort", options->sort,
+                   "Sort by the change of this metric, e.g. texture_samples or draws")
+      ->type_name("METRIC");
+  add_source_option(*command, options->source);
+  command->add_option("--format", options->format, "text, markdown or json")
+      ->check(one_of({"text", "markdown", "json"}))
+      ->type_name("FORMAT");
+  command->add_option("--width", options->width, "Characters in a line of text")
+      ->check(whole_number())
+      ->type_name("N");
+  command->formatter(std::make_shared<UsageFormatter>("tally diff [OPTIONS] OLD NEW"));
+  command->footer("Ends with 0 if there is no difference, 1 if there is one, 2 on failure.");
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,62 @@
+// What Vulkan offers in an environment: the loader, the layers, and the devices with the properties
+// that Tally uses. A separate process (`tally probe-vulkan`, internal) queries it, so that a driver
+// or layer that crashes ends only that process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/run/environment.h"
+
+namespace tally::cli {
+
+struct ProbedLayer {
+  std::string name;
+  std::string version;  // of the specification that it was written for
+  uint32_t implementation = 0;
+};
+
+struct ProbedDevice {
+  std::string name;
+  std::string type;  // "cpu", "discrete", "integrated", "virtual", "other"
+  std::string uuid;
+  std::string api_version;
+  std::string driver;
+  std::set<std::string> extensions;
+  std::map<std::string, bool> features;    // by Vulkan name
+  std::map<std::string, uint64_t> limits;  // by Vulkan name
+  std::vector<std::pair<std::string, std::string>>
+      metrics;  // of VK_ARM_shader_instrumentation: name, description
+};
+
+// Return false and 0 for a name that was not queried.
+bool feature(const ProbedDevice& device, const std::string& name);
+uint64_t limit(const ProbedDevice& device, const std::string& name);
+
+struct VulkanProbe {
+  std::string loader_error;    // why there is no loader; "" if there is one
+  std::string loader_version;  // the Vulkan version that the loader supports
+  std::string loader_path;     // the file that was loaded
+  std::vector<ProbedLayer> layers;
+  std::string instance_error;  // why no instance could be created; "" if one was
+  std::vector<ProbedDevice> devices;
+  std::string died;  // how the probe process failed; "" if it answered
+
+  const ProbedLayer* layer(const std::string& name) const;
+};
+
+// Queries Vulkan in a separate process with this environment.
+VulkanProbe probe_vulkan(const Environment& environment);
+
+// Queries Vulkan in this process.
+VulkanProbe probe_vulkan_here();
+
+std::string to_json(const VulkanProbe& probe);
+Result<VulkanProbe> probe_from_json(const std::string& text);
+
+}  // namespace tally::cli

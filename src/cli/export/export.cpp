@@ -1,0 +1,270 @@
+// `tally export`: writes a capture in a format that other tools read.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "analysis/model/counts.h"
+#include "analysis/model/load_model.h"
+#include "analysis/tables/analyzer.h"
+#include "cli/command.h"
+#include "cli/export/data_set.h"
+#include "cli/export_file.h"
+#include "cli/options.h"
+#include "report/export/callgrind.h"
+#include "report/export/data_set.h"
+#include "report/export/flat_stacks.h"
+#include "report/export/perfetto.h"
+#include "report/export/pprof.h"
+#include "report/table/display_text.h"
+
+namespace tally::cli {
+namespace {
+
+using analysis::Model;
+
+struct ExportOptions {
+  std::vector<std::string> files;
+  ExportToOptions to;
+  std::string format;
+  std::string output;
+  bool force = false;
+  std::string by;
+  std::string metric;
+  std::string frames;
+  std::string shader;
+  bool verbatim = false;
+};
+
+constexpr const char* kCreator = "tally " TALLY_VERSION;
+
+// The input that a format is made from.
+struct Input {
+  Model& model;
+  const ExportOptions& options;
+  const analysis::Progress& progress;
+  report::Output out;
+};
+
+Result<analysis::Table> table_of(const Input& input) {
+  analysis::Analyzer analyzer(std::move(input.model), input.progress);
+  const std::string by = input.options.by.empty() ? "draw" : input.options.by;
+  auto tables = analyzer.tables(*analysis::by_from_name(by), {});
+  if (!tables) return tables.error();
+  if (tables->size() > 1)
+    say(input.options.files[0] + ": the table has the GL frames; Vulkan's are left out");
+  return std::move(tables->front());
+}
+
+Status export_csv(const Input& input) {
+  const auto table = table_of(input);
+  if (!table) return table.error();
+  using report::CsvTexts;
+  report::write_csv(*table, input.options.verbatim ? CsvTexts::Verbatim : CsvTexts::Escaped,
+                    input.out);
+  return {};
+}
+
+Status export_json_lines(const Input& input) {
+  const auto table = table_of(input);
+  if (!table) return table.error();
+  report::write_json_lines(*table, input.out);
+  return {};
+}
+
+Status write_calls(const Input& input,
+                   const std::function<Status(const report::CallTree&)>& write) {
+  if (input.model.metrics.empty()) return Error{"the capture has no counts of shaders"};
+  const auto unknown = analysis::count_unknown_stages(input.model);
+  if (!unknown) return unknown.error();
+  if (*unknown != 0)
+    say(fmt::format("{}: left out: counts of {} whose shader the capture does not have",
+                    input.options.files[0], report::counted(*unknown, "stage")));
+  const auto tree = report::CallTree::make(input.model, input.progress);
+  return tree ? write(*tree) : Status(tree.error());
+}
+
+Status export_callgrind(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) {
+    report::write_callgrind(tree, kCreator, input.out);
+    return Status();
+  });
+}
+
+Result<uint32_t> metric_of(const report::CallTree& tree, const std::string& id) {
+  if (id.empty()) return analysis::default_metric(tree.metrics());
+  std::string known;
+  for (uint32_t m = 0; m < tree.metrics().size(); ++m) {
+    if (tree.metrics()[m].id == id) return m;
+    known += (m == 0 ? "" : ", ") + tree.metrics()[m].id;
+  }
+  return Error{fmt::format("no metric '{}'; there are {}", id, known)};
+}
+
+Status export_collapsed(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) -> Status {
+    const auto metric = metric_of(tree, input.options.metric);
+    if (!metric) return metric.error();
+    report::write_collapsed(tree, *metric, input.out);
+    return {};
+  });
+}
+
+Status export_speedscope(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) -> Status {
+    const auto metric = metric_of(tree, input.options.metric);
+    if (!metric) return metric.error();
+    report::write_speedscope(tree, *metric, input.options.files[0], kCreator, input.out);
+    return {};
+  });
+}
+
+Status export_pprof(const Input& input) {
+  return write_calls(
+      input, [&](const report::CallTree& tree) { return report::write_pprof(tree, input.out); });
+}
+
+Status export_perfetto(const Input& input) {
+  return report::write_perfetto(input.model, input.progress, input.out);
+}
+
+enum class Needs { Table, Metric, Nothing };
+struct Format {
+  const char* name;
+  Status (*write)(const Input&);
+  Needs needs;  // the option that the format takes
+  bool is_binary;
+};
+constexpr Format kFormats[] = {
+    {"csv", export_csv, Needs::Table, false},
+    {"jsonl", export_json_lines, Needs::Table, false},
+    {"callgrind", export_callgrind, Needs::Nothing, false},
+    {"speedscope", export_speedscope, Needs::Metric, false},
+    {"collapsed", export_collapsed, Needs::Metric, false},
+    {"pprof", export_pprof, Needs::Nothing, true},
+    {"perfetto", export_perfetto, Needs::Nothing, true},
+};
+
+const Format& format_of(const ExportOptions& options) {
+  return *std::ranges::find(kFormats, options.format,
+                            [](const Format& format) { return std::string(format.name); });
+}
+
+Result<analysis::Selection> selection_of(const ExportOptions& options) {
+  analysis::Selection selection{.frames = {}, .shader = options.shader};
+  if (options.frames.empty()) return selection;
+  const auto range = analysis::parse_frame_range(options.frames);
+  if (!range) return range.error();
+  selection.frames = *range;
+  return selection;
+}
+
+int run(const ExportOptions& options) {
+  const std::string& path = options.files[0];
+  const Format& format = format_of(options);
+  const auto selection = selection_of(options);
+  if (!selection) return fail(selection.error());
+  auto reader = store::Reader::open(path);
+  if (!reader) return fail(reader.error());
+  auto model = analysis::load_model(std::move(*reader), *selection);
+  if (!model) return fail(with_context(model.error(), path));
+  if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
+    say(path + ": " + nothing);
+    return kNo;
+  }
+  auto file = ExportFile::open(options.output, path, options.force);
+  if (!file) return fail(file.error());
+  if (format.is_binary && file->is_terminal())
+    return fail({options.format + " is binary: write it to a file with -o"});
+  std::optional<ProgressLine> progress("reading " + path);
+  const analysis::Progress update = [&](double fraction) { progress->update(fraction); };
+  Status written =
+      format.write({*model, options, update, [&](std::string_view piece) { file->write(piece); }});
+  progress.reset();
+  if (!written) return fail(with_context(written.error(), path));
+  if (Status finished = file->finish(); !finished) return fail(finished.error());
+  return kDone;
+}
+
+void reject_unused_options(const ExportOptions& options) {
+  if (options.files.size() > 1) throw CLI::ParseError("several files need --to", kFailed);
+  const Format& format = format_of(options);
+  if (!options.by.empty() && format.needs != Needs::Table)
+    throw CLI::ParseError("--by needs --format csv or jsonl", kFailed);
+  if (options.verbatim && options.format != "csv")
+    throw CLI::ParseError("--verbatim needs --format csv", kFailed);
+  if (!options.metric.empty() && format.needs != Needs::Metric)
+    throw CLI::ParseError("--metric needs --format speedscope or collapsed", kFailed);
+}
+
+void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* format) {
+  CLI::Option* to =
+      command.add_option("--to", options.folder, "Add the captures to a data set of many")
+          ->type_name("FOLDER");
+  for (const char* other :
+       {"--output", "--force", "--by", "--metric", "--frames", "--shader", "--verbatim"})
+    to->excludes(command.get_option(other));
+  to->excludes(format);
+  command
+      .add_option("--commit", options.commit,
+                  "The data set's commit (default: HEAD of the git checkout here, or CI's)")
+      ->type_name("NAME")
+      ->needs(to);
+  command
+      .add_option("--scene", options.scene, "The data set's scene (default: the program's name)")
+      ->type_name("NAME")
+      ->needs(to);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
+  command->add_option("FILE", options->files, "Capture made by tally run; with --to also several")
+      ->required();
+  std::vector<std::string> formats;
+  std::string names;
+  for (const Format& format : kFormats) {
+    formats.emplace_back(format.name);
+    names += (names.empty() ? "" : ", ") + formats.back();
+  }
+  CLI::Option* format = command->add_option("--format", options->format, names);
+  format->check(one_of(formats))->type_name("FORMAT");
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write (default, and -: standard output)")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Replace an existing file");
+  std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
+  command
+      ->add_option("--by", options->by, "Rows of csv and jsonl, as in tally report (default: draw)")
+      ->check(one_of(by))
+      ->type_name("WHAT");
+  command
+      ->add_option("--metric", options->metric,
+                   "Metric of speedscope and collapsed (default: instructions)")
+      ->type_name("NAME");
+  command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+      ->type_name("A-B");
+  command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
+      ->type_name("PATTERN");
+  command->add_flag("--verbatim", options->verbatim,
+                    "In csv, put no apostrophe before texts that a spreadsheet takes for formulas");
+  add_to_options(*command, options->to, format);
+  command->footer(
+      "Examples: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally\n"
+      "          tally export --to ~/fleet --scene start vkcube.tally");
+  command->callback([options, format, &chosen] {
+    if (!options->to.folder.empty()) {
+      options->to.files = options->files;
+      chosen = [options] { return export_to(options->to); };
+      return;
+    }
+    if (format->empty()) throw CLI::RequiredError("--format or --to");
+    reject_unused_options(*options);
+    chosen = [options] { return run(*options); };
+  });
+}
+
+}  // namespace tally::cli

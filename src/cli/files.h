@@ -1,0 +1,107 @@
+// Writes small files whole or not at all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "store/stream/unique_fd.h"
+
+namespace tally::cli {
+
+// Replaces the file, or creates it: another process sees the old text or the new one, and a failure
+// leaves the file as it is. Keeps the file's permissions. Refuses what is not a regular file.
+Status replace_file(const std::string& path, const std::string& text);
+
+// A file that appears under its name only when it is complete: it is written under a temporary name
+// in the same folder, and renamed at the end. Another process sees the old file or the new one, and
+// a failure leaves the old file as it is.
+
+enum class Existing {
+  Replace,
+  Keep,  // renaming fails with EEXIST where the name is taken
+};
+
+// Paths are relative to the folder that is open as `folder` (AT_FDCWD: the current one). False:
+// errno says why.
+bool rename_file(int folder, const std::string& from, const std::string& to, Existing existing);
+
+class PartialFile {
+ public:
+  // `path` is relative to `folder`, as of rename_file(). Its last component must not be a link that
+  // should be kept. The error says only why.
+  static Result<PartialFile> create(int folder, const std::string& path, mode_t mode = 0666);
+  PartialFile(PartialFile&& other) noexcept;
+  PartialFile& operator=(PartialFile&&) = delete;
+  // Removes the temporary file unless finish() succeeded.
+  ~PartialFile();
+
+  // After an error, writes nothing more; finish() reports it.
+  void write(std::string_view piece);
+  // Waits until the disk has the text, and gives the file its name. Returns 0 or errno.
+  int finish(Existing existing);
+  int descriptor() const { return file_.get(); }
+
+ private:
+  PartialFile(int folder, std::string path, std::string temporary, store::UniqueFd file)
+      : folder_(folder),
+        path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        file_(std::move(file)) {}
+  void flush();
+
+  int folder_;
+  std::string path_;
+  std::string temporary_;  // empty: there is none
+  store::UniqueFd file_;
+  std::string buffer_;
+  int error_ = 0;  // errno of the first failed write
+};
+
+// "scene.frag.3f09ab": a name in the same folder that no file is likely to have.
+std::string temporary_name(const std::string& path);
+
+// Appends all of the text. False: errno says why.
+bool write_all(int file, std::string_view text);
+
+// Chooses the file of a capture. Existing files are overwritten only with --force, and then only
+// captures that no process has open.
+
+// Returns the name that the user asked for; it is an error if the file exists and `force` is not
+// set. Without a name, returns <application>.tally in the current folder, or <application>-2.tally,
+// -3 ... if that exists. Without `force` the file is created empty, which reserves its name.
+Result<std::string> choose_output(const std::string& asked, const std::string& application,
+                                  bool force);
+
+// A folder of this process, which the destructor removes: a private one below TMPDIR, or one for
+// files that get their place later. The owner holds a lock on it that the kernel releases however
+// the process ends. The next process of this user that creates such a folder next to it removes the
+// folders whose owners are gone.
+
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make();
+  // In `parent`, with the access that the umask gives to others.
+  static Result<TemporaryFolder> make_in(const std::filesystem::path& parent,
+                                         const std::string& prefix);
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  // Makes it a lasting folder of this name, which no folder with files has yet. Returns 0 or errno.
+  int rename_to(const std::filesystem::path& path);
+
+ private:
+  static Result<TemporaryFolder> make(const std::filesystem::path& parent,
+                                      const std::string& prefix, bool is_private);
+  TemporaryFolder(std::filesystem::path path, store::UniqueFd lock);
+
+  std::filesystem::path path_;
+  store::UniqueFd lock_;
+};
+
+}  // namespace tally::cli

@@ -1,0 +1,257 @@
+#include "cli/report/coverage.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analysis/coverage/coverage.h"
+#include "analysis/model/load_model.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/options.h"
+#include "report/table/coverage_report.h"
+#include "store/stream/unique_fd.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr size_t kMaxComponents = 32;
+constexpr size_t kMaxLength = 120;  // of a component
+
+std::string safe_component(std::string_view part) {
+  std::string safe;
+  for (const char c : part.substr(0, kMaxLength)) {
+    const auto byte = static_cast<unsigned char>(c);
+    safe += byte < 0x20 || byte == 0x7f || c == ':' ? '_' : c;
+  }
+  return safe;
+}
+
+std::vector<std::string> safe_components(std::string_view name) {
+  std::vector<std::string> parts;
+  while (!name.empty()) {
+    const size_t slash = std::min(name.find_first_of("/\\"), name.size());
+    const std::string_view part = name.substr(0, slash);
+    name.remove_prefix(std::min(slash + 1, name.size()));
+    if (!part.empty() && part != "." && part != "..") parts.push_back(safe_component(part));
+  }
+  if (parts.empty()) parts.emplace_back("unnamed");
+  if (parts.size() > kMaxComponents)
+    parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(kMaxComponents));
+  return parts;
+}
+
+Error system_error(const std::string& path) {
+  return Error{fmt::format("{}: {}", path, std::strerror(errno))};
+}
+
+// Follows no links: a folder that the user gave may hold some that lead elsewhere.
+Result<store::UniqueFd> open_folder(int parent, const std::string& name, const std::string& path) {
+  if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) return system_error(path);
+  store::UniqueFd folder(
+      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return system_error(path);
+  return folder;
+}
+
+bool has_text(int file, std::string_view text) {
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  if (static_cast<uint64_t>(info.st_size) != text.size()) return false;
+  std::array<char, 65536> buffer;
+  while (!text.empty()) {
+    const ssize_t size = ::read(file, buffer.data(), std::min(buffer.size(), text.size()));
+    if (size <= 0 || text.substr(0, static_cast<size_t>(size)) !=
+                         std::string_view(buffer.data(), static_cast<size_t>(size))) {
+      return false;
+    }
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+Status write_new(int folder, const std::string& name, const std::string& path,
+                 std::string_view text) {
+  auto file = PartialFile::create(folder, name);
+  if (!file) return with_context(file.error(), path);
+  file->write(text);
+  const int error = file->finish(Existing::Keep);
+  if (error == 0) return {};
+  if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
+  const store::UniqueFd existing(
+      ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (existing && has_text(existing.get(), text)) return {};
+  return Error{path + ": exists with another text; refusing to replace it"};
+}
+
+}  // namespace
+
+std::string safe_relative_path(std::string_view name) {
+  return fmt::format("{}", fmt::join(safe_components(name), "/"));
+}
+
+Result<std::string> write_source(const std::string& folder, std::string_view name,
+                                 std::string_view text) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::absolute(folder, error).lexically_normal();
+  std::filesystem::create_directories(root, error);
+  if (error) return Error{fmt::format("{}: {}", folder, error.message())};
+  store::UniqueFd at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!at) return system_error(folder);
+  const std::vector<std::string> parts = safe_components(name);
+  std::filesystem::path path = root;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    path /= parts[i];
+    auto next = open_folder(at.get(), parts[i], path.string());
+    if (!next) return next.error();
+    at = std::move(*next);
+  }
+  path /= parts.back();
+  if (Status written = write_new(at.get(), parts.back(), path.string(), text); !written)
+    return written.error();
+  return path.string();
+}
+
+// `tally coverage`: the coverage of shader sources, as a summary or for other tools.
+
+namespace {
+
+constexpr size_t kWidth = 120;
+
+struct CoverageOptions {
+  std::vector<std::string> files;
+  std::string output;
+  std::string format = "lcov";
+  std::string sources;
+};
+
+// The beginning of a file of each format: only such a file is replaced.
+std::string_view signature_of(const std::string& format) {
+  return format == "lcov" ? "TN:" : "<?xml";
+}
+
+Status may_write(const std::string& path, const std::string& format) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  const std::string_view signature = signature_of(format);
+  std::array<char, 8> head{};
+  bool replaceable = S_ISREG(info.st_mode) && info.st_size == 0;
+  if (std::FILE* file = S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rbe") : nullptr) {
+    const size_t size = std::fread(head.data(), 1, signature.size(), file);
+    replaceable = replaceable || std::string_view(head.data(), size) == signature;
+    std::fclose(file);
+  }
+  if (replaceable) return {};
+  return Error{
+      fmt::format("{}: exists and is not a file of {}; refusing to replace it", path, format)};
+}
+
+Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {
+  analysis::CoverageBuilder builder;
+  for (const std::string& file : files) {
+    auto reader = store::Reader::open(file);
+    if (!reader) return reader.error();
+    const auto model = analysis::load_model(std::move(*reader), {});
+    if (!model) return with_context(model.error(), file);
+    ProgressLine progress("reading " + file);
+    const Status added = builder.add(*model, [&](double fraction) { progress.update(fraction); });
+    if (!added) return with_context(added.error(), file);
+  }
+  return std::move(builder).finish();
+}
+
+// Writes the texts, and returns the path of each file: where its text now is, else its name.
+Result<report::CoveragePaths> write_sources(const analysis::Coverage& coverage,
+                                            const std::string& folder) {
+  report::CoveragePaths paths = report::recorded_paths(coverage);
+  std::set<std::string> taken;
+  for (size_t i = 0; i < coverage.files.size(); ++i) {
+    const analysis::FileCoverage& file = coverage.files[i];
+    if (file.text.empty()) continue;
+    std::string name = safe_relative_path(file.name);
+    while (!taken.insert(name).second) name += "_";
+    const auto path = write_source(folder, name, file.text);
+    if (!path) return path.error();
+    paths.paths[i] = *path;
+  }
+  return paths;
+}
+
+std::string why_nothing(const analysis::Coverage& coverage) {
+  if (!coverage.files.empty()) return {};
+  return coverage.uncovered.empty()
+             ? "the captures have no shaders"
+             : "no shader of the captures has debug information with source lines";
+}
+
+int write_output(const analysis::Coverage& coverage, const CoverageOptions& options) {
+  if (Status allowed = may_write(options.output, options.format); !allowed)
+    return fail(allowed.error());
+  auto paths = options.sources.empty() ? report::recorded_paths(coverage)
+                                       : write_sources(coverage, options.sources);
+  if (!paths) return fail(paths.error());
+  const std::string text = options.format == "lcov"
+                               ? report::lcov_tracefile(coverage, *paths)
+                               : report::cobertura_xml(coverage, *paths, TALLY_VERSION);
+  const Status written = replace_file(options.output, text);
+  if (!written) return fail(written.error());
+  if (const std::string left_out = report::lines_left_out(coverage); !left_out.empty())
+    say(left_out);
+  return kDone;
+}
+
+int run(const CoverageOptions& options) {
+  const auto coverage = read_captures(options.files);
+  if (!coverage) return fail(coverage.error());
+  if (const std::string nothing = why_nothing(*coverage); !nothing.empty()) {
+    say(nothing);
+    return kNo;
+  }
+  if (!options.output.empty()) return write_output(*coverage, options);
+  std::string text;
+  report::write_coverage_summary(*coverage, kWidth, [&](std::string_view piece) { text += piece; });
+  return print(text);
+}
+
+}  // namespace
+
+void add_coverage(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<CoverageOptions>();
+  CLI::App* command =
+      app.add_subcommand("coverage", "Show which shader lines ran, or write it for other tools");
+  command->add_option("FILE", options->files, "Captures made by tally run; counts are summed")
+      ->required();
+  CLI::Option* output =
+      command->add_option("-o,--output", options->output, "Write a file for other tools")
+          ->type_name("FILE");
+  command->add_option("--format", options->format, "lcov or cobertura")
+      ->check(one_of({"lcov", "cobertura"}))
+      ->type_name("FORMAT")
+      ->needs(output);
+  command
+      ->add_option("--sources", options->sources,
+                   "Write the source texts of the captures below this folder, and name them in the "
+                   "output")
+      ->type_name("FOLDER")
+      ->needs(output);
+  command->footer(
+      "Examples: tally coverage game.tally\n"
+      "          tally coverage a.tally b.tally -o shaders.info --sources src\n"
+      "          genhtml --branch-coverage shaders.info -o html");
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace tally::cli

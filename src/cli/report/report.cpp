@@ -1,0 +1,397 @@
+// `tally report --heatmap`: writes a pass by region as a PNG file.
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "analysis/cost/region_map.h"
+#include "analysis/model/load_model.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/summary.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/html.h"
+#include "cli/options.h"
+#include "picture/picture.h"
+#include "report/table/display_text.h"
+#include "report/table/header.h"
+#include "report/table/heatmap.h"
+#include "report/table/json.h"
+#include "report/table/text_table.h"
+#include "store/stream/stream.h"
+
+namespace tally::cli {
+
+// Writes the picture of a pass. An existing PNG file is replaced; any other existing file is an
+// error. Returns a line that describes the picture.
+Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file);
+
+namespace {
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+// Refuses to overwrite a file that is not a PNG picture.
+Status may_write(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0)) return {};
+  constexpr std::array<unsigned char, 4> kSignature = {0x89, 'P', 'N', 'G'};
+  std::array<unsigned char, 4> head{};
+  const File file(S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rb") : nullptr);
+  const bool read = file && std::fread(head.data(), 1, head.size(), file.get()) == head.size();
+  if (read && head == kSignature) return {};
+  return Error{path + ": exists and is not a PNG file; refusing to replace it"};
+}
+
+// Removes the file if it cannot be written completely.
+Status write_file(const std::string& path, const std::vector<std::byte>& bytes) {
+  File file(std::fopen(path.c_str(), "wb"));
+  if (!file) return Error{path + ": " + std::strerror(errno)};
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fclose(file.release()) == 0 && written;
+  if (written) return {};
+  const Error error{path + ": " + std::strerror(errno)};
+  ::unlink(path.c_str());
+  return error;
+}
+
+// The final image; nullopt if the capture has no image of the right size.
+std::optional<Picture> background_of(const analysis::RegionMap& map) {
+  if (!map.picture) return std::nullopt;
+  auto picture = decode_png(map.picture->png, store::stream::kMaxPicturePixels);
+  const bool fits =
+      picture.ok() && picture->width == map.regions.width && picture->height == map.regions.height;
+  return fits ? std::optional(std::move(*picture)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file) {
+  if (uint64_t{map.regions.width} * map.regions.height > store::stream::kMaxPicturePixels) {
+    return Error{fmt::format("{} is too large for a picture", map.pass)};
+  }
+  if (Status allowed = may_write(file); !allowed) return allowed.error();
+  const std::optional<Picture> background = background_of(map);
+  const auto png = encode_png(report::draw_heatmap(map, background ? &*background : nullptr));
+  if (!png) return png.error();
+  if (Status written = write_file(file, *png); !written) return written.error();
+  return fmt::format("{}: {} of {}, frame {}, pass {}", file, map.counter.title, map.pass,
+                     map.frame, map.pass_number);
+}
+
+// `tally report`: shows a capture as tables.
+
+namespace {
+
+using analysis::Analyzer;
+using analysis::Table;
+
+constexpr size_t kDefaultTop = 20;
+
+struct ReportOptions {
+  std::string file;
+  std::string by;
+  std::string annotate;
+  std::string disassemble;
+  std::string frames;
+  std::string shader;
+  std::string columns;
+  std::string heatmap;
+  std::string counter;
+  std::string html;
+  std::string against;
+  bool force = false;
+  std::string format = "text";
+  analysis::SourceChoice source = analysis::SourceChoice::Auto;
+  std::string sources;
+  std::optional<size_t> top;
+  std::optional<size_t> width;
+  analysis::TableOptions table;
+
+  bool json() const { return format == "json"; }
+  bool is_overview() const { return by.empty() && annotate.empty() && disassemble.empty(); }
+};
+
+std::vector<std::string> split(const std::string& list, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, separator);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+Result<analysis::Selection> selection_of(const ReportOptions& options) {
+  analysis::Selection selection;
+  if (!options.frames.empty()) {
+    const auto range = analysis::parse_frame_range(options.frames);
+    if (!range) return range.error();
+    selection.frames = *range;
+  }
+  selection.shader = options.shader;
+  if (!options.annotate.empty()) selection.shader = options.annotate;
+  if (!options.disassemble.empty()) selection.shader = options.disassemble;
+  return selection;
+}
+
+Result<analysis::SourceOptions> source_options_of(const ReportOptions& options) {
+  analysis::SourceOptions sources;
+  sources.choice = options.source;
+  if (options.sources.empty()) return sources;
+  auto folder = analysis::SourceFolder::open(options.sources);
+  if (!folder) return folder.error();
+  sources.folder = std::make_shared<const analysis::SourceFolder>(std::move(*folder));
+  return sources;
+}
+
+Result<std::vector<Table>> make_tables(Analyzer& analyzer, const ReportOptions& options) {
+  analysis::TableOptions table_options = options.table;
+  table_options.columns = split(options.columns, ',');
+  if (!options.disassemble.empty())
+    return analyzer.listings(analysis::ListingKind::Disassembly, table_options);
+  if (!options.annotate.empty())
+    return analyzer.listings(analysis::ListingKind::Source, table_options);
+  if (options.is_overview()) {
+    table_options.top = options.top.value_or(0);
+    return analyzer.overview(table_options);
+  }
+  table_options.top = options.top.value_or(options.json() ? 0 : kDefaultTop);
+  return analyzer.tables(*analysis::by_from_name(options.by), table_options);
+}
+
+void write_text(const analysis::Summary& summary, const std::vector<Table>& tables,
+                const ReportOptions& options, const report::Output& out) {
+  const report::TextOptions text{.width = options.width.value_or(terminal_width())};
+  if (options.is_overview()) out(report::capture_header(summary, text.width));
+  for (const Table& table : tables) {
+    if (options.is_overview() || &table != &tables.front()) out("\n");
+    report::write_text_table(table, text, out);
+  }
+}
+
+// Explains an empty result on standard error; it has an exit status of its own.
+int report_empty_result(const ReportOptions& options, const std::string& nothing) {
+  say(options.file + ": " + nothing);
+  return kNo;
+}
+
+int draw_heatmap(const Analyzer& analyzer, const ReportOptions& options) {
+  const analysis::Model& model = analyzer.model();
+  const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
+  if (!map) return fail(with_context(map.error(), options.file));
+  if (!*map) return report_empty_result(options, why_no_regions(model, options.table.pass));
+  const auto shown = write_heatmap(**map, options.heatmap);
+  if (!shown) return fail(shown.error());
+  if (!options.json()) return print(report::printable(*shown) + "\n");
+  return write_out([&](const report::Output& out) {
+    report::write_json(analysis::summarize(model), **map, options.heatmap, out);
+  });
+}
+
+// Reports a pattern without a match, because an empty table would suggest that nothing ran.
+std::string why_no_shader(const analysis::Model& model) {
+  const std::string& pattern = model.selection.shader;
+  if (pattern.empty() ||
+      std::ranges::find(model.shader_selected, true) != model.shader_selected.end())
+    return {};
+  return "no shader of the capture matches '" + pattern + "'";
+}
+
+std::string why_empty(const analysis::Model& model, const std::vector<Table>& tables,
+                      const ReportOptions& options) {
+  if (const std::string nothing = why_no_shader(model); !nothing.empty()) return nothing;
+  const auto has_rows = [](const Table& table) { return !table.rows.empty(); };
+  if (std::ranges::any_of(tables, has_rows)) return {};
+  const auto by = analysis::by_from_name(options.by).value_or(analysis::By::Draw);
+  return analysis::why_no_rows(model, by, options.table);
+}
+
+int show(const Analyzer& analyzer, std::vector<Table> tables, const ReportOptions& options) {
+  const analysis::Summary summary = analysis::summarize(analyzer.model());
+  const std::string nothing = why_empty(analyzer.model(), tables, options);
+  if (!nothing.empty()) tables.clear();
+  const bool has_text = nothing.empty() || options.is_overview();
+  int status = kDone;
+  if (options.json() || has_text) {
+    status = write_out([&](const report::Output& out) {
+      if (options.json()) return report::write_json(summary, tables, out);
+      write_text(summary, tables, options, out);
+    });
+  }
+  return status == kDone && !nothing.empty() ? report_empty_result(options, nothing) : status;
+}
+
+int run(const ReportOptions& options) {
+  const auto selection = selection_of(options);
+  if (!selection) return fail(selection.error());
+  auto sources = source_options_of(options);
+  if (!sources) return fail(sources.error());
+  if (!options.html.empty()) {
+    return write_html_report({.file = options.html,
+                              .capture = options.file,
+                              .against = options.against,
+                              .selection = *selection,
+                              .sources = std::move(*sources),
+                              .force = options.force});
+  }
+  auto reader = store::Reader::open(options.file);
+  if (!reader) return fail(reader.error());
+  auto model = analysis::load_model(std::move(*reader), *selection);
+  if (!model) return fail(with_context(model.error(), options.file));
+  std::optional<ProgressLine> progress("reading " + options.file);
+  Analyzer analyzer(
+      std::move(*model), [&](double fraction) { progress->update(fraction); }, std::move(*sources));
+  if (!options.heatmap.empty()) return draw_heatmap(analyzer, options);
+  auto tables = make_tables(analyzer, options);
+  progress.reset();
+  if (!tables) return fail(with_context(tables.error(), options.file));
+  return show(analyzer, std::move(*tables), options);
+}
+
+// Rejects options that would have no effect.
+void reject_unused_options(const ReportOptions& options) {
+  if (options.table.merge && options.by != "pass" && options.by != "line") {
+    throw CLI::ParseError(options.by == "draw" ? "--by draw always merges identical draws; "
+                                                 "--each shows every draw"
+                                               : "--merge needs --by pass or --by line",
+                          kFailed);
+  }
+  if (options.table.each && options.by != "draw") {
+    throw CLI::ParseError("--each needs --by draw", kFailed);
+  }
+  if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
+    throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
+  }
+  if (!options.html.empty() && options.json()) {
+    throw CLI::ParseError("--html and --format json exclude each other", kFailed);
+  }
+  const bool arranges_tables =
+      options.top || options.width || !options.table.sort.empty() || !options.columns.empty();
+  if (!options.html.empty() && arranges_tables) {
+    throw CLI::ParseError("--top, --sort, --columns and --width have no effect with --html",
+                          kFailed);
+  }
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command =
+      app.add_subcommand("report", "Show a capture as tables, a heatmap or an HTML page");
+  std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
+  command->add_option("FILE", options->file, "Capture made by tally run")->required();
+  CLI::Option* by_option = command
+                               ->add_option("--by", options->by,
+                                            "draw, pass, shader, line, block, pipeline, frame, "
+                                            "label, counter or region; default: an "
+                                            "overview")
+                               ->check(one_of(by))
+                               ->type_name("WHAT");
+  command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
+      ->check(whole_number())
+      ->type_name("N");
+  command
+      ->add_option("--sort", options->table.sort,
+                   "Sort by this column, e.g. texture_samples or gpu_time")
+      ->type_name("COLUMN");
+  command
+      ->add_option("--columns", options->columns,
+                   "Show just these columns (ids as in --format json)")
+      ->type_name("A,B,...");
+  CLI::Option* heatmap =
+      command
+          ->add_option(
+              "--heatmap", options->heatmap,
+              "Write a picture of a pass by region (needs tally run --regions): the hottest "
+              "pass, or the hottest that --frames and --pass select")
+          ->type_name("FILE.png")
+          ->excludes(by_option);
+  CLI::Option* html =
+      command
+          ->add_option("--html", options->html,
+                       "Write the capture as one HTML file that a browser shows without a network")
+          ->type_name("FILE.html")
+          ->excludes(by_option)
+          ->excludes(heatmap);
+  command
+      ->add_option("--against", options->against,
+                   "Compare with this capture in the HTML file: old, new, difference")
+      ->type_name("OLD")
+      ->needs(html);
+  command->add_flag("--force", options->force, "Replace the HTML file if it exists")->needs(html);
+  command
+      ->add_option("--counter", options->counter,
+                   "The heatmap's counter (default: fragment_instructions)")
+      ->type_name("NAME")
+      ->needs(heatmap);
+  command
+      ->add_option("--pass", options->table.pass,
+                   "Only regions of passes with this number in their frame (see --by pass)")
+      ->check(whole_number())
+      ->type_name("N");
+  command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+      ->type_name("A-B");
+  command
+      ->add_option("--shader", options->shader,
+                   "Only shaders whose name or stage matches (* and ? allowed) or whose hash "
+                   "starts like this, or those of a pipeline of this name or hash")
+      ->type_name("PATTERN");
+  command->add_flag("--merge", options->table.merge,
+                    "With --by pass: merge identical passes; with --by line: merge a line of "
+                    "several shaders");
+  command->add_flag("--each", options->table.each,
+                    "With --by draw: show every draw instead of merging identical ones");
+  CLI::Option* annotate = command
+                              ->add_option("--annotate", options->annotate,
+                                           "Show a shader's source with counts in the margin "
+                                           "(see --source)")
+                              ->type_name("SHADER")
+                              ->excludes(by_option)
+                              ->excludes(heatmap)
+                              ->excludes(html);
+  command
+      ->add_option("--disassemble", options->disassemble,
+                   "Show a shader's SPIR-V with counts in the margin")
+      ->type_name("SHADER")
+      ->excludes(by_option)
+      ->excludes(heatmap)
+      ->excludes(html)
+      ->excludes(annotate);
+  add_source_option(*command, options->source);
+  command
+      ->add_option("--sources", options->sources,
+                   "Find source files that debug information only names in this folder")
+      ->type_name("FOLDER");
+  command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
+      ->check(one_of({"text", "json"}))
+      ->type_name("FORMAT");
+  command
+      ->add_option("--width", options->width,
+                   "Width of a line in cells (default: the terminal's, else 120)")
+      ->check(whole_number())
+      ->type_name("N");
+  command->footer(
+      "Examples: tally report vkcube.tally\n"
+      "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
+      "          tally report --by draw --each --frames 10 --format json vkcube.tally\n"
+      "          tally report --html vkcube.html vkcube.tally");
+  command->callback([options, &chosen] {
+    reject_unused_options(*options);
+    chosen = [options] { return run(*options); };
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,222 @@
+#include "cli/run/environment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+
+namespace tally::cli {
+
+namespace {
+
+std::string value_or(const Environment& environment, const std::string& name,
+                     const std::string& fallback) {
+  const std::string value = value_of(environment, name);
+  return value.empty() ? fallback : value;
+}
+
+}  // namespace
+
+Environment current_environment() {
+  Environment result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      result.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return result;
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::vector<char*> c_strings(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment_strings(const Environment& environment) {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : environment) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> entries;
+  size_t start = 0;
+  while (start <= list.size()) {
+    const size_t colon = std::min(list.find(':', start), list.size());
+    if (colon > start) entries.push_back(list.substr(start, colon - start));
+    start = colon + 1;
+  }
+  return entries;
+}
+
+std::string join_list(const std::vector<std::string>& entries) {
+  std::string list;
+  for (const std::string& entry : entries) {
+    if (!list.empty()) list += ':';
+    list += entry;
+  }
+  return list;
+}
+
+std::vector<std::filesystem::path> loader_folders(const Environment& environment,
+                                                  const std::string& kind) {
+  const std::string home = value_of(environment, "HOME");
+  std::vector<std::string> roots;
+  const auto add = [&roots](const std::string& list) {
+    for (const std::string& root : split_list(list)) roots.push_back(root);
+  };
+  add(value_or(environment, "XDG_CONFIG_HOME", home.empty() ? "" : home + "/.config"));
+  add(value_or(environment, "XDG_CONFIG_DIRS", "/etc/xdg"));
+  add("/etc");
+  add(value_or(environment, "XDG_DATA_HOME", home.empty() ? "" : home + "/.local/share"));
+  add(value_or(environment, "XDG_DATA_DIRS", "/usr/local/share:/usr/share"));
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& root : roots) {
+    const std::filesystem::path folder = std::filesystem::path(root) / "vulkan" / kind;
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  }
+  return folders;
+}
+
+void add_layer_folders(Environment& environment,
+                       const std::vector<std::filesystem::path>& folders) {
+  const bool replaced = !value_of(environment, "VK_LAYER_PATH").empty();
+  const char* name = replaced ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
+  std::vector<std::string> entries = split_list(value_of(environment, name));
+  const auto add = [&entries](const std::filesystem::path& folder) {
+    if (std::find(entries.begin(), entries.end(), folder) == entries.end())
+      entries.push_back(folder.string());
+  };
+  for (const auto& folder : loader_folders(environment, "explicit_layer.d")) {
+    std::error_code ignored;
+    if (!replaced && std::filesystem::is_directory(folder, ignored)) add(folder);
+  }
+  for (const auto& folder : folders) add(folder);
+  environment[name] = join_list(entries);
+}
+
+void add_instance_layers(Environment& environment, const std::vector<std::string>& layers) {
+  std::vector<std::string> entries = split_list(value_of(environment, "VK_INSTANCE_LAYERS"));
+  for (const std::string& layer : layers) {
+    if (std::find(entries.begin(), entries.end(), layer) == entries.end()) entries.push_back(layer);
+  }
+  environment["VK_INSTANCE_LAYERS"] = join_list(entries);
+}
+
+void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests) {
+  const std::string list = join_list(std::vector<std::string>(manifests.begin(), manifests.end()));
+  environment["VK_DRIVER_FILES"] = list;
+  environment["VK_ICD_FILENAMES"] = list;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The library of a manifest. A relative path with a folder is relative to the manifest. The loader
+// searches a bare name in the system's library path; here the folders of an installation stand for
+// that path.
+fs::path library_of(const fs::path& manifest, const std::string& library_path,
+                    const fs::path& prefix) {
+  const fs::path given(library_path);
+  if (given.is_absolute()) return given;
+  if (given.has_parent_path()) return (manifest.parent_path() / given).lexically_normal();
+  for (const fs::path& folder : library_folders(prefix)) {
+    std::error_code ignored;
+    if (fs::exists(folder / given, ignored)) return folder / given;
+  }
+  return given;
+}
+
+std::optional<LayerFiles> read_manifest(const fs::path& manifest, const fs::path& prefix) {
+  std::ifstream in(manifest);
+  if (!in) return std::nullopt;
+  const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("layer") || !json["layer"].is_object())
+    return std::nullopt;
+  const auto& layer = json["layer"];
+  if (!layer.contains("name") || !layer["name"].is_string()) return std::nullopt;
+  if (!layer.contains("library_path") || !layer["library_path"].is_string()) return std::nullopt;
+  return LayerFiles{layer["name"], manifest,
+                    library_of(manifest, layer["library_path"].get<std::string>(), prefix)};
+}
+
+// The manifest in `folder` that names `layer`, under any file name.
+std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& layer,
+                                  const fs::path& prefix) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto found = read_manifest(entry.path(), prefix);
+    if (found && found->name == layer) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<fs::path> library_folders(const fs::path& prefix) {
+  return {prefix / "lib/x86_64-linux-gnu", prefix / "lib/aarch64-linux-gnu", prefix / "lib64",
+          prefix / "lib"};
+}
+
+fs::path own_executable() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+Result<LayerSet> find_layers(const fs::path& executable) {
+  if (executable.empty()) {
+    return Error{
+        "/proc/self/exe cannot be read, so the folder of Tally's layers is not known: is /proc "
+        "mounted?"};
+  }
+  const fs::path prefix = executable.parent_path().parent_path();
+  const std::vector<fs::path> candidates = {
+      prefix / "lib", prefix / "share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d",
+      "/usr/share/vulkan/explicit_layer.d"};
+  LayerSet set;
+  for (const char* name : {kCountersLayer, kCaptureLayer}) {
+    std::optional<LayerFiles> found;
+    for (const fs::path& folder : candidates) {
+      if (!found) found = find_in(folder, name, prefix);
+    }
+    if (!found) {
+      return Error{fmt::format("the layer {} was not found; searched {}, {}", name,
+                               candidates[0].string(), candidates[1].string())};
+    }
+    const fs::path folder = found->manifest.parent_path();
+    if (std::find(set.folders.begin(), set.folders.end(), folder) == set.folders.end()) {
+      set.folders.push_back(folder);
+    }
+    set.layers.push_back(std::move(*found));
+  }
+  const fs::path run_manifest = "VkLayer_tally_run.json";
+  for (const fs::path& folder : {prefix / "lib/run", prefix / "share/tally/explicit_layer.d",
+                                 fs::path("/usr/share/tally/explicit_layer.d")}) {
+    std::error_code ignored;
+    if (set.run_folder.empty() && fs::exists(folder / run_manifest, ignored))
+      set.run_folder = folder;
+  }
+  if (set.run_folder.empty()) {
+    return Error{
+        fmt::format("{} was not found; searched lib/run and share/tally/explicit_layer.d "
+                    "of {}",
+                    run_manifest.string(), prefix.string())};
+  }
+  return set;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,325 @@
+// `tally run`: runs an application with the capture layer. From the outside it behaves like the
+// application.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "analysis/model/load_model.h"
+#include "analysis/source/source_files.h"
+#include "analysis/tables/summary.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/html.h"
+#include "cli/options.h"
+#include "cli/run/child.h"
+#include "cli/run/control.h"
+#include "cli/run/egl_injection.h"
+#include "cli/run/environment.h"
+#include "cli/run/hints.h"
+#include "cli/run/run_end.h"
+#include "cli/run/run_options.h"
+#include "report/html/page.h"
+#include "store/read/source_texts.h"
+#include "store/write/collector.h"
+#include "store/write/writer.h"
+
+namespace tally::cli {
+namespace {
+
+// The time limit for data in transit. Processes that outlive the application were already waited
+// for.
+constexpr std::chrono::seconds kGrace{5};
+
+Result<analysis::Model> model_of(const std::string& file) {
+  auto reader = store::Reader::open(file);
+  if (!reader) return reader.error();
+  // SQLite then does not look for changes at each read.
+  if (Status held = reader->hold(); !held) return held.error();
+  return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
+}
+
+// True if the capture has a value of the metric that is not 0.
+bool has_values(const analysis::Model& model, store::RowId metric) {
+  for (const char* table : {"block_cost", "batch_other"}) {
+    auto rows = model.reader.query(
+        fmt::format("SELECT 1 FROM {} WHERE metric = {} LIMIT 1", table, metric));
+    if (rows && rows->step()) return true;
+  }
+  return false;
+}
+
+// Requested data that is not in the capture, and why.
+std::vector<std::string> refusals(const analysis::Model& model, const RunOptions& options) {
+  constexpr const char* kNative =
+      "the driver implements VK_ARM_shader_instrumentation itself and does not count them";
+  std::vector<std::string> lines;
+  if (model.metrics.empty()) return lines;  // nothing was counted at all
+  if (options.branches && model.branch_metrics.empty())
+    lines.push_back(fmt::format("no branches: {}", kNative));
+  if (!options.divergence) return lines;
+  if (model.subgroup_lanes == analysis::kNone) {
+    lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));
+  } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
+    lines.emplace_back(
+        "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
+        "(tally doctor)");
+  }
+  return lines;
+}
+
+// The application may have left other processes running that are being captured. Data that was sent
+// but is not in the file yet does not show whether they still run, so it is received first.
+void wait_for_others(const store::Collector& collector, bool quiet) {
+  using Clock = std::chrono::steady_clock;
+  const auto done = [&] { return collector.progress().connected == 0; };
+  bool reported = false;
+  while (true) {
+    const uint64_t received = collector.progress().bytes;
+    const auto soon = Clock::now() + std::chrono::milliseconds(500);
+    if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
+    if (collector.progress().bytes == received) break;
+    if (!quiet && !std::exchange(reported, true))
+      say("the application has ended; still receiving its data, press Ctrl-C to stop");
+  }
+  const uint64_t left = collector.progress().connected;
+  if (!quiet && left != 0) {
+    say(fmt::format(
+        "the application has ended; still capturing {} that it started, press Ctrl-C to stop",
+        left == 1 ? "a process" : fmt::format("{} processes", left)));
+  }
+  Child::wait_until(done);
+}
+
+class Run {
+ public:
+  explicit Run(const RunOptions& options) : options_(options) {}
+
+  int run() {
+    if (Status ready = prepare(); !ready) return fail(ready.error());
+    if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
+    const auto environment =
+        application_environment(options_, *layers_, egl_, collector_->socket_path());
+    if (!environment) return give_up(environment.error(), kFailed);
+    if (options_.verbose > 0) print_environment_changes(*environment);
+    int exec_status = kFailed;
+    auto child =
+        Child::start(options_.application, environment_strings(*environment), &exec_status);
+    if (!child) return give_up(child.error(), exec_status);
+    const ChildEnd end = child->wait([this](int signal) {
+      if (signal != SIGUSR1 || options_.trigger.empty()) return false;
+      std::string answer = request_frames(trigger_frames(options_));
+      if (answer.starts_with(kRefusal)) answer.erase(0, std::string_view(kRefusal).size());
+      if (!options_.quiet) say(answer);
+      return true;
+    });
+    wait_for_others(*collector_, options_.quiet);
+    const bool complete = finish(end);
+    const bool has_html = write_html();
+    if (options_.strict && !complete) return kIncomplete;
+    return has_html || end.shell_status() != kDone ? end.shell_status() : kFailed;
+  }
+
+ private:
+  std::string request_frames(uint64_t frames) const {
+    if (collector_->request_frames(frames) == 0)
+      return std::string(kRefusal) + "the application uses neither Vulkan nor GL yet";
+    return frames == 1 ? "captures the next frame" : fmt::format("captures {} frames", frames);
+  }
+
+  // Called on the server's thread.
+  std::string answer(const std::string& request) {
+    constexpr std::string_view kFrames = "frames";
+    if (request == kFileRequest) {
+      std::error_code unknown;
+      return std::filesystem::absolute(file_, unknown).string();
+    }
+    if (request == kReleaseRequest) {
+      released_ = true;
+      collector_->stop_capturing();
+      return "capturing has stopped";
+    }
+    if (!request.starts_with(kFrames)) return std::string(kRefusal) + "unknown request";
+    if (options_.trigger.empty())
+      return std::string(kRefusal) + "`tally run` was started without --trigger";
+    const bool says_how_many = request.size() > kFrames.size();
+    const uint64_t frames =
+        says_how_many ? parse_frame_count(std::string_view(request).substr(kFrames.size() + 1))
+                      : trigger_frames(options_);
+    if (frames == 0) return std::string(kRefusal) + "not a number of frames";
+    return request_frames(frames);
+  }
+
+  // Warnings that are known before the application runs.
+  Status check_html() const {
+    if (options_.html.empty()) return {};
+    if (const auto reason = report::why_no_html(); !reason.empty())
+      return Error{std::string(reason)};
+    std::error_code ignored;
+    if (!options_.force && std::filesystem::exists(options_.html, ignored))
+      return Error{options_.html + " exists; choose another name, or replace it with --force"};
+    return {};
+  }
+
+  // Returns whether there is nothing to write, or it is written.
+  bool write_html() const {
+    std::error_code ignored;
+    if (options_.html.empty() || !std::filesystem::exists(file_, ignored)) return true;
+    const int status =
+        write_html_report({.file = options_.html, .capture = file_, .force = options_.force});
+    if (status == kDone && !options_.quiet) say("page: " + options_.html);
+    return status == kDone;
+  }
+
+  // The collector's thread must not receive the signals that are forwarded.
+  Status prepare() {
+    if (Status checked = check(options_); !checked) return checked.error();
+    if (Status html = check_html(); !html) return html.error();
+    if (!options_.sources.empty()) {
+      auto folder = analysis::SourceFolder::open(options_.sources);
+      if (!folder) return folder.error();
+      source_folder_.emplace(std::move(*folder));
+    }
+    auto layers = find_layers(own_executable());
+    if (!layers) return layers.error();
+    layers_ = std::move(*layers);
+    program_ = program_of(options_.application, value_of(current_environment(), "PATH"));
+    auto file = choose_output(options_.output, program_, options_.force);
+    if (!file) return file.error();
+    file_ = std::move(*file);
+    Status started = start_collector();
+    if (!started && !options_.force) ::unlink(file_.c_str());
+    return started;
+  }
+
+  Status start_collector() {
+    auto folder = TemporaryFolder::make();
+    if (!folder) return folder.error();
+    folder_.emplace(std::move(*folder));
+    auto writer = store::Writer::create(file_, capture_row(options_));
+    if (!writer) return writer.error();
+    block_forwarded_signals();
+    auto collector =
+        store::Collector::start(std::move(*writer), folder_->path(),
+                                {.file_bytes = options_.max_bytes, .last_frames = options_.keep});
+    if (!collector) return collector.error();
+    collector_ = std::move(*collector);
+    auto control =
+        ControlServer::start(file_, [this](const std::string& request) { return answer(request); });
+    if (!control && !options_.trigger.empty()) return control.error();
+    if (control) control_ = std::move(*control);
+    return {};
+  }
+
+  int give_up(const Error& error, int status) {
+    control_.reset();
+    (void)collector_->finish(std::nullopt, std::chrono::seconds(0));
+    remove_capture();
+    fail(error);
+    return status;
+  }
+
+  // Finishes the capture. Returns whether it holds everything that was to be captured.
+  bool finish(const ChildEnd& application) {
+    control_.reset();
+    RunEnd end{.program = program_, .file = file_, .application = application};
+    end.written = collector_->finish(application.shell_status(), kGrace);
+    if (released_) {  // whoever watched has gone
+      ::unlink(file_.c_str());
+      return false;
+    }
+    end.connected = collector_->progress().processes != 0;
+    if (end.connected && source_folder_) add_sources();
+    if (end.connected) read_capture(end);
+    if (!end.connected || (!end.has_capture() && !end.written)) remove_capture();
+    if (!end.connected) add_hints(end);
+    for (const std::string& line : messages(end, options_.quiet)) say(line);
+    return end.complete();
+  }
+
+  void read_capture(RunEnd& end) const {
+    const auto model = model_of(file_);
+    if (!model) {
+      end.summary = model.error();
+      return;
+    }
+    end.summary = analysis::summarize(*model);
+    end.refusals = refusals(*model, options_);
+    std::error_code ignored;
+    end.file_bytes = std::filesystem::file_size(file_, ignored);
+  }
+
+  void remove_capture() const {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((file_ + suffix).c_str());
+  }
+
+  void add_hints(RunEnd& end) const {
+    const Environment environment = current_environment();
+    const auto container = container_advice(
+        options_.application, value_of(environment, "PATH"),
+        {own_executable().parent_path().parent_path(), folder_->path().parent_path()});
+    if (auto reason = why_no_layer_was_loaded(program_, environment))
+      end.hints.push_back(std::move(*reason));
+    if (!egl_.problem.empty())
+      end.hints.push_back("EGL programs are not profiled: " + egl_.problem);
+    if (container) end.hints.push_back(*container);
+    end.hints.emplace_back(container ? "next: tally doctor, in place of the application"
+                                     : "next: tally doctor");
+  }
+
+  // Stores the texts of source files that the shaders only name.
+  void add_sources() {
+    analysis::FoundTexts found;
+    if (const auto model = model_of(file_)) found = find_texts(*model, *source_folder_);
+    if (!found.texts.empty()) {
+      if (Status added = store::add_source_texts(file_, found.texts); !added)
+        say(added.error().message);
+    }
+    for (const auto& [names, problem] : {std::pair(&found.missing, "not found"),
+                                         std::pair(&found.ambiguous, "several files match")}) {
+      if (names->empty()) continue;
+      say(fmt::format("{}: {} for {} source file(s), for example {}", options_.sources, problem,
+                      names->size(), names->front()));
+    }
+  }
+
+  const RunOptions& options_;
+  std::string program_;
+  std::optional<analysis::SourceFolder> source_folder_;
+  std::optional<LayerSet> layers_;
+  std::optional<TemporaryFolder> folder_;
+  EglFiles egl_;
+  std::string file_;
+  std::unique_ptr<store::Collector> collector_;
+  std::unique_ptr<ControlServer> control_;
+  std::atomic<bool> released_ = false;
+};
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run an application and capture the work of its shaders");
+  command->formatter(
+      std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
+  command->prefix_command();
+  declare_options(*command, *options);
+  command->footer(
+      "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
+      "--c 100");
+  command->callback([options, command, &chosen, after_dashes] {
+    set_application(*options, command->remaining(), after_dashes);
+    chosen = [options] { return Run(*options).run(); };
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,35 @@
+// How a `tally run` ended, and what it says about that. Every message follows from one state, so
+// that messages never contradict each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/tables/summary.h"
+#include "base/status.h"
+#include "cli/run/child.h"
+
+namespace tally::cli {
+
+struct RunEnd {
+  std::string program;  // that the command line starts, without its launchers
+  std::string file;     // the capture
+  ChildEnd application;
+  bool connected = false;                       // a process sent something
+  Status written;                               // the capture was written to its end
+  Result<analysis::Summary> summary = Error{};  // of the file
+  uint64_t file_bytes = 0;
+  std::vector<std::string> hints;     // why nothing may have connected
+  std::vector<std::string> refusals;  // what was asked for and is not in the capture, and why
+
+  // The file is a capture that a report can show.
+  bool has_capture() const { return connected && summary.ok(); }
+  bool complete() const { return has_capture() && written.ok() && summary->complete(); }
+};
+
+// In this order, one line each. `quiet`: only what is missing from the capture.
+std::vector<std::string> messages(const RunEnd& end, bool quiet);
+
+}  // namespace tally::cli

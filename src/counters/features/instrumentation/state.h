@@ -1,0 +1,105 @@
+// What VK_EXT_debug_utils, VK_EXT_debug_marker and VK_EXT_private_data attach to objects of the
+// layer. The driver must never receive a handle of the layer. Thread-safe.
+#pragma once
+
+#include <tally/vulkan_arm.h>
+#include <vulkan/vulkan_core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "counters/features/instrumentation/object.h"
+#include "counters/shaders/internal_pipelines.h"
+#include "vk/handles.h"
+
+namespace tally::counters {
+
+class ObjectNames {
+ public:
+  void set_private_data(uint64_t object, VkPrivateDataSlot slot, uint64_t data) {
+    const std::lock_guard lock(mutex_);
+    private_data_[{object, vk::handle_bits(slot)}] = data;
+  }
+  // 0 if nothing was set, as specified.
+  uint64_t private_data(uint64_t object, VkPrivateDataSlot slot) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = private_data_.find({object, vk::handle_bits(slot)});
+    return found == private_data_.end() ? 0 : found->second;
+  }
+  void remove(uint64_t object) {
+    const std::lock_guard lock(mutex_);
+    private_data_.erase(private_data_.lower_bound({object, 0}),
+                        private_data_.upper_bound({object, ~uint64_t{0}}));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> private_data_;
+};
+
+// Moves records to results, at the end of a primary command buffer: the GPU sums the shards, adds
+// the sums to memory that the processor caches, and leaves zeros in the records. The host then
+// reads a few bytes a command, over no bus, and the records' memory needs no other zeroing.
+// Thread-safe.
+//
+// Executions of a command buffer follow each other, so each finds the records as it needs them. Not
+// gathered, and read where they are, are the records of command buffers with simultaneous use and
+// of secondary ones, and those that queries read too.
+
+struct RecordedRange {
+  std::shared_ptr<Instrumentation> object;
+  RecordRange* range = nullptr;
+};
+
+class RecordGather {
+ public:
+  RecordGather(VkDevice device, const DeviceTable& next, const PushOffsets& offsets)
+      : next_(next), programs_(device, next, offsets) {}
+  ~RecordGather() { programs_.destroy(program_); }
+  RecordGather(const RecordGather&) = delete;
+  RecordGather& operator=(const RecordGather&) = delete;
+
+  // Records it for the ranges, outside of a render pass. On failure they are read where they are.
+  VkResult record(const InternalCommands& commands, std::span<const RecordedRange> ranges);
+
+ private:
+  VkResult prepare();
+
+  const DeviceTable& next_;
+  std::mutex mutex_;  // held while the pipeline is created
+  InternalPipelines programs_;
+  InternalPipeline program_;
+};
+
+// A device's state for VK_ARM_shader_instrumentation, and for all records that shaders write.
+
+struct InstrumentationState {
+  InstrumentationState(bool is_enabled, const ShardTable& shard_table)
+      : enabled(is_enabled), shards(shard_table) {}
+
+  const bool enabled;  // the application enabled the feature
+  const ShardTable shards;
+  std::unique_ptr<RecordGather> gather;  // null where the host reads records where they are
+  vk::HandleMap<VkShaderInstrumentationARM, std::shared_ptr<Instrumentation>> objects;
+  ObjectNames names;
+
+  // Deferred destruction: keeps an object that was destroyed while in use, and releases the kept
+  // objects that no submitted work uses any more. Null only releases.
+  void defer_destruction(std::shared_ptr<Instrumentation> object) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(destroyed_, [](const auto& kept) { return !kept->in_use(); });
+    if (object) destroyed_.push_back(std::move(object));
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::shared_ptr<Instrumentation>> destroyed_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,138 @@
+// Counters by region while a command buffer is recorded: the memory of render passes that capture
+// counters, and the commands around them.
+//
+// Before each pass the GPU zeroes its accumulators and links its secondary command buffers. After
+// it, a dispatch writes the application's values from the accumulators. So the recording may be
+// submitted again. The pass that resumes a suspended one writes the values of both; it may be in
+// another command buffer, and the host joins the two when they are submitted.
+//
+// A secondary command buffer that continues a pass does not know which. It has its own block: the
+// GPU copies the block of the pass into it before the pass, and zeroes it after the pass. This is
+// not possible for passes that began in another command buffer.
+//
+// Used by one thread at a time, as the command buffer is. reset() returns the memory.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "counters/base/device_table.h"
+#include "counters/features/regions/exclusive_mode.h"
+#include "counters/features/regions/pass.h"
+#include "counters/memory/device_memory.h"
+#include "counters/memory/word_pool.h"
+#include "counters/shaders/internal_pipelines.h"
+
+namespace tally::counters {
+
+class RegionRecorder {
+ public:
+  // `uses_heaps`: the application uses descriptor heaps.
+  RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps);
+  ~RegionRecorder() { reset(); }
+  RegionRecorder(const RegionRecorder&) = delete;
+  RegionRecorder& operator=(const RegionRecorder&) = delete;
+
+  void reset();
+
+  // The pointer through which shaders of the next graphics command find the accumulators; null
+  // outside of capturing passes. Each command has another one if primitives are counted.
+  VkResult next_pointer(uint64_t& pointer);
+  // A pair of record pointers in a descriptor set.
+  VkResult next_words(WordPage& page, uint32_t& index) { return words_.next(page, index); }
+
+  // This is a secondary command buffer that continues a pass.
+  VkResult begin_continuing();
+  // Before the command that begins the pass.
+  VkResult begin_pass(RegionRequest request);
+  void next_subpass() { ++subpass_; }
+  // After the command that ends it.
+  void end_pass();
+  bool in_pass() const { return current_ != nullptr; }
+  // The pass executes a secondary command buffer.
+  VkResult link(const RegionRecorder& secondary);
+
+  // --- submission
+  bool captures() const { return !passes_.empty(); }
+  // Disabled: the values are 0, because the work could not run exclusively.
+  void enable(bool enabled);
+  // The first pass, if it resumes one of another command buffer; and the pass that is left
+  // suspended.
+  RegionPass* resumed_pass();
+  RegionPass* suspended_pass() { return suspended_; }
+
+ private:
+  static constexpr uint32_t kHeaders = 64;  // allocated together
+
+  // The block of the pass or of a secondary command buffer; null outside of capturing passes.
+  VkDeviceAddress block_address() const;
+  InternalCommands dispatches() const { return {commands_, uses_heaps_}; }
+  VkResult next_header(VkDeviceAddress block, uint64_t& pointer);
+  VkResult make_accumulators(const RegionPass& pass, RecordPage& page);
+  VkResult make_tables(const RegionPass& pass, RecordPage& page);
+  void record_begin(const RegionPass& pass, const RecordPage& page, const RecordPage& tables);
+  void report_overflows() const;
+  void record_end(const RegionPass& pass);
+
+  RegionState& state_;
+  const DeviceTable& next_;
+  VkCommandBuffer commands_;
+  const bool& uses_heaps_;
+  std::deque<RegionPass> passes_;
+  RegionPass* current_ = nullptr;    // capturing
+  RegionPass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here
+  uint32_t subpass_ = 0;
+  HostBlock own_block_;  // of a secondary that continues a pass
+  HostBlock headers_;    // one for each draw, if primitives are counted
+  uint32_t used_headers_ = kHeaders;
+  uint32_t first_draw_ = 0;  // number of the draw of the first header
+  std::vector<RecordPage> accumulator_pages_;
+  HostBlocks host_blocks_;
+  WordPages words_;
+};
+
+// Counters by region in one submission: joins passes that are suspended in one command buffer and
+// resumed in another, and runs capturing work in exclusive mode.
+
+struct RegionState;
+class QueueTimelines;
+
+class RegionSubmission {
+ public:
+  RegionSubmission(RegionState& state, QueueTimelines& timelines)
+      : state_(state), timelines_(timelines) {}
+  ~RegionSubmission() {
+    if (hold_) ExclusiveMode::instance().leave(*hold_);
+  }
+  RegionSubmission(const RegionSubmission&) = delete;
+  RegionSubmission& operator=(const RegionSubmission&) = delete;
+
+  // Call for the command buffers in the order of their execution.
+  void add(RegionRecorder& recorder);
+  // The semaphores that capturing work waits for and signals.
+  void wait(SemaphoreValue semaphore) { work_.waits.push_back(semaphore); }
+  void signal(SemaphoreValue semaphore) { work_.signals.push_back(semaphore); }
+  bool captures() const { return !recorders_.empty(); }
+
+  // Call before the submission: waits until it may run. After a timeout its counters read 0.
+  void enter(VkQueue queue);
+  // Call after the submission.
+  void submitted(VkQueue queue, VkResult result);
+
+ private:
+  void report_timeout() const;
+  void await_untracked(VkQueue queue) const;
+
+  RegionState& state_;
+  QueueTimelines& timelines_;
+  std::vector<RegionRecorder*> recorders_;
+  RegionPass* suspended_ = nullptr;
+  CapturingWork work_;
+  bool waits_for_host_ = false;  // it may wait for a semaphore that the application signals later
+  std::optional<uint64_t> hold_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,46 @@
+#include "counters/memory/device_memory.h"
+
+#include <cstring>
+
+namespace tally::counters {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+
+}  // namespace
+
+void HostBlock::write(VkDeviceSize at, const void* data, size_t size) const {
+  if (size == 0) return;
+  std::memcpy(chunk->host() + offset + at, data, size);
+  chunk->flush(offset + at, size);
+}
+
+uint32_t HostBlock::word(uint32_t index) const {
+  uint32_t value = 0;
+  std::memcpy(&value, chunk->host() + offset + index * sizeof value, sizeof value);
+  return value;
+}
+
+VkResult HostBlocks::take(uint64_t bytes, HostBlock& block) {
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (pages_.empty() || pages_.back().size - used_ < bytes) {
+    RecordPage page;
+    const VkResult result = contents_ == Contents::Zero ? pool_.acquire(bytes, page)
+                                                        : pool_.acquire_undefined(bytes, page);
+    if (result != VK_SUCCESS) return result;
+    pages_.push_back(page);
+    used_ = 0;
+  }
+  const RecordPage& page = pages_.back();
+  block = {page.chunk, page.offset + used_, page.address + used_};
+  used_ += bytes;
+  return VK_SUCCESS;
+}
+
+void HostBlocks::reset() {
+  for (const RecordPage& page : pages_) pool_.release(page);
+  pages_.clear();
+  used_ = 0;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,468 @@
+#include "counters/pipelines/pipeline_variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "counters/pipelines/kept_create_info.h"
+#include "counters/pipelines/object_state.h"
+#include "counters/pipelines/pipeline_contents.h"
+#include "counters/pipelines/shader_layouts.h"
+#include "counters/shaders/stage_variants.h"
+#include "vk/own_call.h"
+
+namespace tally::counters {
+namespace {
+
+#ifndef VK_NV_DEVICE_GENERATED_COMMANDS_COMPUTE_EXTENSION_NAME  // newer than Debian 12's headers
+constexpr auto VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_INDIRECT_BUFFER_INFO_NV =
+    static_cast<VkStructureType>(1000428001);
+#endif
+
+void set_stages(VkGraphicsPipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  if (!stages.empty()) info.pStages = stages.data();
+}
+void set_stages(VkComputePipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  info.stage = stages.front();
+}
+
+// True if the draws of a pipeline may have packed draw indices.
+template <typename Info>
+bool may_pack_indices(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  return state.instrumenter.options().packed_draw_index_locations != 0 && pipeline.layout &&
+         pipeline.layout->path() == AddressPath::PushConstant && may_number_draws(info);
+}
+
+// Replaces the libraries of a pipeline by their variants and adds the programs of those.
+class LibraryVariants {
+ public:
+  LibraryVariants(const std::vector<std::shared_ptr<Pipeline>>& known_libraries,
+                  bool alpha_to_coverage, vk::ChainCopy& chain, Variant variant, Program& program) {
+    auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
+        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    if (!info) return;
+    libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
+    for (size_t i = 0; i < libraries_.size(); ++i) {
+      if (!known_libraries[i]) continue;  // with heaps, its pipeline has no room for pointers
+      const auto known = Pipeline::for_alpha_to_coverage(known_libraries[i], alpha_to_coverage);
+      const Variant best = known->choose(variant);
+      if (best == Variant::Plain) {
+        reads_slots_ = reads_slots_ || (known->layout && known->layout->moves_blocks());
+        continue;
+      }
+      libraries_[i] = known->variant(best);
+      changed_ = true;
+      if (counts_blocks(best)) add_program(*known, best, program);
+    }
+    info->pLibraries = libraries_.data();
+  }
+
+  bool changed() const { return changed_; }
+  // True if the counters of all libraries are where those of no other library are.
+  bool own_ranges() const { return own_ranges_; }
+  // True if a plain library reads push data where the record pointers are.
+  bool reads_slots() const { return reads_slots_; }
+
+ private:
+  void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
+    const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
+    own_ranges_ = own_ranges_ && library.own_ranges;
+    program.ranges.insert(program.ranges.end(), library.ranges.begin(), library.ranges.end());
+    program.max_shards_log2 = std::min(program.max_shards_log2, library.max_shards_log2);
+    for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
+    for (size_t slot = 0; slot < kPipelineSlots; ++slot) {
+      program.capacities[slot] = std::max(program.capacities[slot], library.capacities[slot]);
+    }
+  }
+
+  bool changed_ = false;
+  bool own_ranges_ = true;
+  bool reads_slots_ = false;
+  std::vector<VkPipeline> libraries_;
+};
+
+template <typename Info>
+class VariantBuilder {
+ public:
+  // `later`: after the pipeline's creation, when compilation is allowed.
+  VariantBuilder(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline,
+                 Variant variant, bool later)
+      : state_(state),
+        source_(source),
+        variant_(variant),
+        later_(later),
+        pipeline_(pipeline),
+        info_(source.info),
+        chain_(source.info.pNext),
+        stages_(state.device.handle, state.device.next) {}
+
+  // Instruments the stages. Returns false if there is nothing to count.
+  bool prepare() {
+    build_stages();
+    program_ = std::make_shared<Program>(stages_.program());
+    // Other pipelines of a set have other strides between the shards.
+    if (range_) {
+      program_->max_shards_log2 = 0;
+      program_->ranges.push_back(range_);
+    }
+    for (StageProgram& stage : program_->stages) {
+      stage.reported = pipeline_.instrumented;
+      stage.rasterized_stream = rasterized_stream_of(info_);
+    }
+    libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_);
+    program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
+    if (variant_ != Variant::Plain && reads_slots()) return false;
+    const bool counts =
+        !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
+    if (!counts && variant_ != Variant::Plain) return false;
+    std::ranges::sort(program_->stages, {}, &StageProgram::stage);
+    note_uncounted(*program_, pipeline_.facts.facts.stages);
+    finish_info();
+    return true;
+  }
+
+  // `handle` stays null on failure.
+  VkResult compile(VkPipelineCache cache, VkPipeline& handle,
+                   std::shared_ptr<const Program>& finished) {
+    const VkResult result = stages_.lacks_module()
+                                ? VK_ERROR_OUT_OF_HOST_MEMORY
+                                : create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
+    if (result == VK_SUCCESS) {
+      finished = program_;
+    } else {
+      handle = VK_NULL_HANDLE;
+    }
+    return result;
+  }
+  // The same if the driver has it in a cache. VK_PIPELINE_COMPILE_REQUIRED otherwise.
+  VkResult find_compiled(VkPipelineCache cache, VkPipeline& handle,
+                         std::shared_ptr<const Program>& finished) {
+    const uint64_t flags = pipeline_flags(info_);
+    set_pipeline_flags(info_, chain_,
+                       flags | VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
+    const VkResult result = compile(cache, handle, finished);
+    set_pipeline_flags(info_, chain_, flags);
+    return result;
+  }
+  bool may_compile() const {
+    return (pipeline_flags(info_) & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT) == 0;
+  }
+
+  // Names what runs uninstrumented.
+  void report_refusals() const {
+    if (reads_slots()) {
+      state_.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                                    vk::handle_bits(pipeline_.handle),
+                                    "a pipeline runs uninstrumented: a shader that cannot be "
+                                    "changed reads push data where the "
+                                    "record pointer is");
+    }
+    const bool in_sets = may_be_in_sets() && !pipeline_.library;
+    if (in_sets && program_ && !program_->stages.empty() && !program_->own_ranges) {
+      state_.device.messages.notice(
+          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
+          "a pipeline runs uninstrumented in execution sets: one of its libraries was created "
+          "without VK_PIPELINE_CREATE_2_INDIRECT_BINDABLE_BIT_EXT");
+    }
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      state_.device.messages.notice(
+          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
+          fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                      to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+ private:
+  bool reads_slots() const {
+    return stages_.reads_slots() || (libraries_ && libraries_->reads_slots());
+  }
+
+  void build_stages() {
+    std::vector<Stage> sources;
+    const std::span infos = stages_of(info_);
+    for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
+    if (sources.empty()) return;
+    if (variant_ == Variant::Plain) {
+      stages_.build(state_.instrumenter, sources, {.variant = variant_});
+      set_stages(info_, stages_.infos());
+      return;
+    }
+    const bool in_sets = may_be_in_sets();
+    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
+    const PipelineLayout& layout = *pipeline_.layout;
+    const bool number_draws =
+        variant_ == Variant::Blocks && may_pack_indices(state_, info_, pipeline_);
+    StageVariants::Request request{variant_,
+                                   layout.addressing(two_slots),
+                                   pipeline_.alpha_to_coverage,
+                                   source_.multiview && counts_regions(variant_),
+                                   has_primitive_ids(sources),
+                                   tessellation_of(sources),
+                                   number_draws};
+    if (in_sets) {
+      request.first_counter = [this](uint32_t counters) {
+        range_ = state_.counter_ranges.take(counters);
+        return range_->first;
+      };
+    }
+    stages_.build(state_.instrumenter, sources, request);
+    set_stages(info_, stages_.infos());
+  }
+
+  // True if it may be in an execution set, or is a library of such a pipeline.
+  bool may_be_in_sets() const {
+    return counts_blocks(variant_) && (pipeline_flags(info_) & kIndirectBindable) != 0;
+  }
+
+  // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
+  // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
+  // Commands of VK_NV_device_generated_commands bind the plain pipeline and its groups.
+  void finish_info() {
+    uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
+                       VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+                       VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
+                       VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kCaptureData;
+    if (later_) {
+      dropped |= VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
+                 VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
+    }
+    info_.pNext = chain_.head();
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
+    chain_.remove(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_SHADER_GROUPS_CREATE_INFO_NV);
+    chain_.remove(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_INDIRECT_BUFFER_INFO_NV);
+    set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
+    if (pipeline_.layout) info_.layout = pipeline_.layout->handle();
+    info_.basePipelineHandle = VK_NULL_HANDLE;
+    info_.basePipelineIndex = -1;
+  }
+
+  ObjectState& state_;
+  const VariantSource<Info>& source_;
+  Variant variant_;
+  bool later_;
+  const Pipeline& pipeline_;
+  Info info_;
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+  std::shared_ptr<const CounterRanges::Range> range_;
+  std::shared_ptr<Program> program_;
+  std::optional<LibraryVariants> libraries_;
+};
+
+template <typename Info>
+VkResult create_variant(ObjectState& state, VkPipelineCache cache,
+                        const VariantSource<Info>& source, Variant variant, bool later,
+                        Pipeline& pipeline) {
+  VariantBuilder<Info> builder(state, source, pipeline, variant, later);
+  VkResult result = VK_SUCCESS;
+  if (builder.prepare()) {
+    result = builder.compile(cache, pipeline.variant(variant),
+                             pipeline.programs[static_cast<size_t>(variant)]);
+  }
+  builder.report_refusals();
+  if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+  if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next
+  const char* consequence =
+      variant == Variant::Plain
+          ? "runs instrumented where it is not counted, since it could not be "
+            "created without"
+          : "runs uninstrumented: the driver rejected its instrumented variant";
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+      fmt::format("a pipeline {}: {}", consequence, vk::take_own_failure().text()));
+  return VK_SUCCESS;
+}
+
+template <typename Info>
+class KeptSource : public VariantMaker {
+ public:
+  KeptSource(ObjectState& state, const VariantSource<Info>& source, VariantChoice choice)
+      : state_(state), choice_(choice), source_(source) {}
+
+  // Returns whether everything is kept.
+  bool keep() {
+    const std::span stages = stages_of(source_.info);
+    const bool known =
+        std::ranges::none_of(source_.codes, [](const auto& code) { return !code; }) &&
+        std::ranges::all_of(source_.libraries,
+                            [](const auto& library) { return library && library->keepable; });
+    return known && stages.size() == source_.codes.size() && keep_info(source_.info);
+  }
+
+  void make(Pipeline& pipeline, Variant variant) override {
+    const bool plain = variant == Variant::Plain;
+    if (variant != full_variant(variant) && may_be_in_set()) return;
+    if (variant == Variant::Unnumbered && !may_pack_indices(state_, source_.info, pipeline)) return;
+    if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
+    create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
+  }
+
+  void make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) override {
+    VariantBuilder<Info> builder(state_, source_, pipeline, variant, true);
+    if (!builder.prepare()) return;
+    builder.compile(cache, pipeline.variant(variant),
+                    pipeline.programs[static_cast<size_t>(variant)]);
+  }
+
+ private:
+  // Execution sets have copies for full variants alone, and the pipeline that a set begins with has
+  // to be bound as it is in the set.
+  bool may_be_in_set() const { return (pipeline_flags(source_.info) & kIndirectBindable) != 0; }
+  bool keep_info(VkComputePipelineCreateInfo& info) { return tally::counters::keep(memory_, info); }
+  bool keep_info(VkGraphicsPipelineCreateInfo& info) {
+    if (!uses_render_pass(info)) info.renderPass = VK_NULL_HANDLE;
+    if (info.renderPass != VK_NULL_HANDLE) {
+      render_pass_ = state_.render_passes.find(info.renderPass).kept;
+      if (!render_pass_) return false;
+    }
+    return tally::counters::keep(memory_, info, render_pass_.get());
+  }
+
+  ObjectState& state_;
+  VariantChoice choice_;
+  KeptMemory memory_;
+  VariantSource<Info> source_;
+  std::shared_ptr<KeptRenderPass> render_pass_;
+};
+
+const VkPipelineLibraryCreateInfoKHR* libraries_of(const void* chain) {
+  return vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+}
+
+}  // namespace
+
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkGraphicsPipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return vk::own("vkCreateGraphicsPipelines",
+                 state.device.next.CreateGraphicsPipelines(state.device.handle, cache, count, infos,
+                                                           allocator, pipelines));
+}
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return vk::own("vkCreateComputePipelines",
+                 state.device.next.CreateComputePipelines(state.device.handle, cache, count, infos,
+                                                          allocator, pipelines));
+}
+
+template <typename Info>
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout) {
+  const bool libraries = has_libraries(info.pNext);
+  if (stages_of(info).empty() && !libraries) return "";
+  const bool library =
+      libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (!layout || layout->path() == AddressPath::None) {
+    return layout && layout->has_heaps()
+               ? "its bindings that are mapped to push data leave no room for the record pointer, "
+                 "or are not known"
+               : "its pipeline layout leaves no room for the record pointer";
+  }
+  if (library && layout->path() != AddressPath::PushConstant) {
+    return "pipeline libraries need space for record pointers in the push constants";
+  }
+  if (library && state.layout_rules.address_slots != kPipelineSlots) {
+    return "graphicsPipelineLibrary is not enabled on the device";
+  }
+  return nullptr;
+}
+
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  const char* reason = reason_against_counting(state, info, pipeline.layout.get());
+  if (!reason) return true;
+  if (*reason == '\0') return false;
+  const bool failed = pipeline.layout && pipeline.layout->failure().result != VK_SUCCESS;
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+      fmt::format("a pipeline runs uninstrumented: {}",
+                  failed ? "its layout could not be extended: " + pipeline.layout->failure().text()
+                         : reason));
+  return false;
+}
+
+template <typename Info>
+VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
+  VariantSource<Info> source{info, {}, {}, false};
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) {
+    source.codes.push_back(find_code(state, stage));
+  }
+  const VkPipelineLibraryCreateInfoKHR* libraries = libraries_of(info.pNext);
+  for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
+    source.libraries.push_back(state.pipelines.find(libraries->pLibraries[i]));
+  }
+  if (state.needs.regions) {
+    const VkRenderPass render_pass = render_pass_of(info);
+    source.multiview = render_pass != VK_NULL_HANDLE
+                           ? state.render_passes.find(render_pass).views != 0
+                           : view_mask_of(info) != 0;
+  }
+  return source;
+}
+
+template <typename Info>
+std::shared_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
+                                          VariantChoice choice) {
+  auto kept = std::make_shared<KeptSource<Info>>(state, source, choice);
+  return kept->keep() ? std::move(kept) : nullptr;
+}
+
+template <typename Info>
+VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
+                      Variant variant, Pipeline& pipeline) {
+  return create_variant(state, cache, source, variant, false, pipeline);
+}
+
+template <typename Info>
+VkResult create_counting(ObjectState& state, VkPipelineCache cache,
+                         const VariantSource<Info>& source, Variant variant,
+                         const std::shared_ptr<Pipeline>& pipeline) {
+  VariantBuilder<Info> builder(state, source, *pipeline, variant, false);
+  if (!builder.prepare()) return VK_SUCCESS;
+  VkPipeline handle = VK_NULL_HANDLE;
+  std::shared_ptr<const Program>& program = pipeline->programs[static_cast<size_t>(variant)];
+  Variant created = variant;
+  VkResult result = VK_PIPELINE_COMPILE_REQUIRED;
+  const bool ahead = state.compile_threads.enabled() && builder.may_compile() &&
+                     !state.has_callbacks.load(std::memory_order_relaxed);
+  if (ahead) result = builder.find_compiled(cache, handle, program);
+  if (ahead && result == VK_PIPELINE_COMPILE_REQUIRED &&
+      state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); })) {
+    created = Variant::Plain;
+    result = create_pipelines(state, cache, 1, &source.info, nullptr, &handle);
+    if (result != VK_SUCCESS) handle = VK_NULL_HANDLE;
+  } else if (handle == VK_NULL_HANDLE) {
+    result = builder.compile(cache, handle, program);
+  }
+  if (handle == VK_NULL_HANDLE) return result;
+  pipeline->handle = handle;
+  pipeline->variant(created) = handle;
+  pipeline->set_known(created);
+  builder.report_refusals();
+  return result;
+}
+
+#define TALLY_INSTANTIATE(Info)                                                                \
+  template VariantSource<Info> variant_source(ObjectState&, const Info&);                      \
+  template std::shared_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
+                                                     VariantChoice);                           \
+  template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
+                                 Variant, Pipeline&);                                          \
+  template VkResult create_counting(ObjectState&, VkPipelineCache, const VariantSource<Info>&, \
+                                    Variant, const std::shared_ptr<Pipeline>&);                \
+  template const char* reason_against_counting(const ObjectState&, const Info&,                \
+                                               const PipelineLayout*);                         \
+  template bool can_count(ObjectState&, const Info&, const Pipeline&);
+TALLY_INSTANTIATE(VkGraphicsPipelineCreateInfo)
+TALLY_INSTANTIATE(VkComputePipelineCreateInfo)
+#undef TALLY_INSTANTIATE
+
+}  // namespace tally::counters

@@ -1,0 +1,80 @@
+// Makes the variants of graphics and compute pipelines, when they are created or later. Info is
+// VkGraphicsPipelineCreateInfo or VkComputePipelineCreateInfo.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <vector>
+
+#include "counters/pipelines/pipeline.h"
+#include "counters/shaders/instrumenter.h"
+
+namespace tally::counters {
+
+struct ObjectState;
+
+// The driver's vkCreate*Pipelines.
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkGraphicsPipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines);
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines);
+
+// Everything that the variants of a pipeline are made of.
+template <typename Info>
+struct VariantSource {
+  Info info;  // without the flag of VK_ARM_shader_instrumentation
+  std::vector<std::shared_ptr<const ShaderCode>> codes;  // of the stages; null: not known
+  std::vector<std::shared_ptr<Pipeline>> libraries;      // null: not known
+  bool multiview = false;  // of the render pass, where shaders count by region
+};
+
+// Points to the application's memory.
+template <typename Info>
+VariantSource<Info> variant_source(ObjectState& state, const Info& info);
+
+// Which variants a pipeline may have.
+struct VariantChoice {
+  bool blocks = false;
+  bool regions = false;
+
+  bool has(Variant variant) const {
+    return (!counts_blocks(variant) || blocks) && (!counts_regions(variant) || regions);
+  }
+};
+
+// A maker with a copy of the source. Null if the layer cannot copy it: the source has a struct that
+// it does not know, a stage whose SPIR-V it does not know, or an object that it cannot keep.
+template <typename Info>
+std::shared_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
+                                          VariantChoice choice);
+
+// Makes a variant while the pipeline is created. The variant stays null if there is nothing to
+// count. Returns VK_SUCCESS or VK_PIPELINE_COMPILE_REQUIRED: any other failure costs the counts,
+// not the pipeline.
+template <typename Info>
+VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
+                      Variant variant, Pipeline& pipeline);
+
+// Creates a pipeline as a variant that counts, whose handle is the application's; or, where that
+// needs compilation and a thread of the layer is free, as the plain variant, while that thread
+// makes the one that counts. The handle stays null if this is not possible: if there is nothing to
+// count, or on failure. The result is then VK_PIPELINE_COMPILE_REQUIRED if the application forbids
+// compilation. The pipeline has its maker.
+template <typename Info>
+VkResult create_counting(ObjectState& state, VkPipelineCache cache,
+                         const VariantSource<Info>& source, Variant variant,
+                         const std::shared_ptr<Pipeline>& pipeline);
+
+// Why no pipeline of this layout can count; null if it can. "" if there is nothing to count.
+template <typename Info>
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout);
+
+// True if there is no such reason. Reports it otherwise.
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline);
+
+}  // namespace tally::counters

@@ -1,0 +1,156 @@
+// The SPIR-V of the application's shader modules. Equal code is stored once, while a module or the
+// creation of a pipeline uses it.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "counters/shaders/program.h"
+#include "spirv/analysis/analyzed_module.h"
+#include "spirv/instrument/block_count.h"
+#include "spirv/plan/options.h"
+
+namespace tally::counters {
+
+struct ShaderCode {
+  Hash128 hash;
+  std::vector<uint32_t> words;
+};
+
+class ShaderCodeStore {
+ public:
+  std::shared_ptr<const ShaderCode> add(std::span<const uint32_t> words);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<Hash128, std::weak_ptr<const ShaderCode>> codes_;
+  size_t alive_after_prune_ = 0;
+};
+
+// One shader stage of a pipeline in the making.
+
+// Not thread-safe.
+class Stage {
+ public:
+  // `stage_code` is null if the code is not known (an identifier, a binary).
+  Stage(const VkPipelineShaderStageCreateInfo* stage_info,
+        std::shared_ptr<const ShaderCode> stage_code)
+      : info(stage_info), code(std::move(stage_code)) {}
+
+  const VkPipelineShaderStageCreateInfo* info;
+  std::shared_ptr<const ShaderCode> code;
+
+  // Parsed on first use and then kept.
+  const Result<spirv::AnalyzedModule>& module() const;
+  // Null if there is no entry point of the stage's name and this execution model.
+  const spirv::EntryPoint* entry_point(spv::ExecutionModel model) const;
+
+ private:
+  mutable std::optional<Result<spirv::AnalyzedModule>> module_;
+};
+
+// True if the shader has an output gl_PrimitiveID. Ignores members of blocks.
+bool sets_primitive_id(const Stage& stage);
+
+// The execution modes of both tessellation stages; empty if an entry point is missing.
+std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
+
+// True if fragment shaders may read gl_PrimitiveID: if a geometry or mesh shader sets it, or if
+// there is neither. For a fragment shader alone, this is not known.
+bool has_primitive_ids(const std::vector<Stage>& stages);
+
+// Nothing without tessellation, or where a geometry shader replaces the primitives.
+std::optional<spirv::Tessellation> tessellation_of(const std::vector<Stage>& stages);
+
+// The first Location after all outputs of a vertex shader or all inputs of a fragment shader.
+std::optional<uint32_t> first_free_location(const Stage& stage);
+
+// Instruments the application's shaders and caches the results. Thread-safe.
+
+// Properties of a device and settings of the user.
+struct InstrumenterOptions {
+  // The options that all shaders have in common. `regions` applies to those that count by region.
+  spirv::BlockCountOptions pass;
+  VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
+  // The number of Locations that packed draw indices may use; 0 disables them.
+  uint32_t packed_draw_index_locations = 0;
+  bool validate = false;                         // run spirv-val on the results
+  uint32_t vulkan_version = VK_API_VERSION_1_1;  // the environment of spirv-val
+};
+
+struct InstrumentedShader {
+  std::shared_ptr<const std::vector<uint32_t>> words;
+  std::optional<spirv::RecordSpecIds> record_spec_ids;
+  std::shared_ptr<const StageInfo> info;
+};
+
+class Instrumenter {
+ public:
+  explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
+
+  // An error tells the user why the shader runs uninstrumented. The stage's code must be known. The
+  // costs are those of the module that the stage specializes.
+  Result<std::shared_ptr<const InstrumentedShader>> instrument(
+      const Stage& stage, const spirv::BlockCountOptions& options);
+
+  // The first Location after all outputs of the vertex shader and inputs of the fragment shader.
+  std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);
+
+  const InstrumenterOptions& options() const { return options_; }
+
+ private:
+  using Shader = std::shared_ptr<const InstrumentedShader>;
+  // Everything that the words depend on.
+  struct Key {
+    Hash128 code;
+    spirv::BlockCountOptions options;
+
+    bool operator==(const Key&) const = default;
+  };
+  // A shader has few variants, so they may share a bucket.
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return std::hash<Hash128>{}(key.code); }
+  };
+
+  // An entry point of a vertex or a fragment shader.
+  struct EntryPoint {
+    Hash128 code;
+    VkShaderStageFlagBits stage;
+    std::string name;
+
+    bool operator==(const EntryPoint&) const = default;
+  };
+  struct EntryPointHash {
+    size_t operator()(const EntryPoint& entry) const { return std::hash<Hash128>{}(entry.code); }
+  };
+
+  std::optional<uint32_t> free_location_of(const Stage& stage);
+  Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
+  // `plain` with the costs of a specialized module.
+  Result<Shader> specialize(const Shader& plain, const Stage& stage,
+                            const spirv::BlockCountOptions& options) const;
+  Shader find(const Key& key);
+  void remember(const Key& key, const Shader& shader);
+
+  const InstrumenterOptions options_;
+  std::mutex mutex_;  // guards what follows
+  std::unordered_map<Key, Shader, KeyHash> shaders_;
+  std::deque<Key> order_;  // oldest first
+  size_t words_ = 0;
+  std::unordered_map<EntryPoint, std::optional<uint32_t>, EntryPointHash> free_locations_;
+};
+
+// "vertex", "fragment" ...: for messages.
+const char* stage_name(VkShaderStageFlagBits stage);
+
+}  // namespace tally::counters

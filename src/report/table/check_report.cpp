@@ -1,0 +1,228 @@
+#include "report/table/check_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "report/table/diff_report.h"
+#include "report/table/display_text.h"
+#include "report/table/text_table.h"
+
+namespace tally::report {
+namespace {
+
+using analysis::ColumnRole;
+using analysis::Finding;
+using analysis::Row;
+using analysis::Table;
+using analysis::Unit;
+using analysis::ValuePair;
+
+ValuePair values_of(const Finding& finding) { return {finding.before, finding.after}; }
+
+Row row_of(const Finding& finding) {
+  const bool counted_before = finding.before != 0 || !finding.is_cap();
+  return {finding.key.kind,
+          finding.key.name,
+          finding.key.metric,
+          counted_before ? with_separators(finding.before) : std::string(),
+          with_separators(finding.after),
+          counted_before ? signed_text(values_of(finding)) : std::string(),
+          counted_before ? percent_text(values_of(finding)) : std::string(),
+          finding.limit.text};
+}
+
+std::string result_text(const SceneCheck& check) {
+  const std::string all = counted(check.result.compared, "count");
+  if (check.result.findings.empty()) return fmt::format("{}: {} as expected", check.scene, all);
+  return fmt::format("{}: {} of {} outside of its limit", check.scene,
+                     with_separators(check.result.findings.size()), all);
+}
+
+}  // namespace
+
+Table check_table(const SceneCheck& check, size_t top) {
+  Table table{.id = "check", .title = result_text(check), .columns = {}, .rows = {}};
+  const auto add = [&table](const char* id, const char* title, Unit unit, ColumnRole role) {
+    table.columns.push_back(
+        {.id = id, .title = title, .unit = unit, .role = role, .description = {}, .zero = {}});
+  };
+  add("kind", "kind", Unit::None, ColumnRole::Key);
+  add("name", "name", Unit::None, ColumnRole::Key);
+  add("metric", "metric", Unit::None, ColumnRole::Key);
+  add("before", "snapshot", Unit::Count, ColumnRole::Value);
+  add("after", "now", Unit::Count, ColumnRole::Value);
+  add("amount", "change", Unit::Count, ColumnRole::Value);
+  add("percent", "", Unit::Percent, ColumnRole::Value);
+  add("limit", "limit", Unit::None, ColumnRole::Key);
+  std::vector<Finding> findings = check.result.findings;
+  std::ranges::stable_sort(findings, [](const Finding& a, const Finding& b) {
+    return values_of(a).amount() > values_of(b).amount();
+  });
+  table.total_rows = findings.size();
+  if (top != 0 && top < findings.size()) findings.resize(top);
+  for (const Finding& finding : findings) table.rows.push_back(row_of(finding));
+  return table;
+}
+
+std::string check_markdown(const std::vector<SceneCheck>& checks) {
+  MarkdownDocument document;
+  const auto passed = std::ranges::count_if(
+      checks, [](const SceneCheck& check) { return check.result.findings.empty(); });
+  document.add(
+      fmt::format("## GPU counts: {} of {} as expected", passed, counted(checks.size(), "scene")));
+  for (const SceneCheck& check : checks) {
+    if (check.result.findings.empty()) {
+      document.add(markdown_text(result_text(check)));
+    } else {
+      document.add(check_table(check, 0));
+    }
+  }
+  return document.take();
+}
+
+// The formats that CI hosts read: JUnit, OpenMetrics and SARIF.
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using analysis::Finding;
+
+std::string xml(const std::string& text) {
+  std::string safe;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string finding_text(const Finding& finding) {
+  if (finding.is_cap())
+    return fmt::format("{}: {}, limit {}", finding.key.metric, finding.after, finding.limit.text);
+  return fmt::format("{}: {}, was {}, limit {}", finding.key.metric, finding.after, finding.before,
+                     finding.limit.text);
+}
+
+using Case = std::pair<std::string, std::string>;  // kind, name
+
+std::string junit_case(const Case& tested, const std::vector<std::string>& findings) {
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(tested.first),
+                                 xml(tested.second));
+  if (findings.empty()) return text + "/>\n";
+  text += fmt::format(">\n      <failure message=\"{}\">", xml(findings.front()));
+  for (const std::string& finding : findings) text += xml(finding) + "\n";
+  return text + "</failure>\n    </testcase>\n";
+}
+
+std::string junit_suite(const SceneCheck& check) {
+  std::map<Case, std::vector<std::string>> cases;
+  for (const auto& [key, count] : check.result.counts) cases[{key.kind, key.name}];
+  size_t failures = 0;
+  for (const Finding& finding : check.result.findings) {
+    auto& findings = cases[{finding.key.kind, finding.key.name}];
+    failures += findings.empty();
+    findings.push_back(finding_text(finding));
+  }
+  std::string text = fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n",
+                                 xml(check.scene), cases.size(), failures);
+  for (const auto& [tested, findings] : cases) text += junit_case(tested, findings);
+  return text + "  </testsuite>\n";
+}
+
+// A label value of OpenMetrics.
+std::string label(const std::string& text) {
+  std::string safe;
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
+// A metric's name of OpenMetrics: letters, digits and underscores.
+std::string metric_name(const std::string& id) {
+  std::string name = "tally_" + id;
+  for (char& c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9')) c = '_';
+  }
+  return name;
+}
+
+Json sarif_result(const SceneCheck& check, const Finding& finding) {
+  Json location = {{"artifactLocation", {{"uri", finding.file}}}};
+  if (finding.line != 0) location["region"] = {{"startLine", finding.line}};
+  return {{"ruleId", "tally/" + finding.key.metric},
+          {"level", "error"},
+          {"message",
+           {{"text", fmt::format("{} {} in {}: {}", finding.key.kind, finding.key.name, check.scene,
+                                 finding_text(finding))}}},
+          {"locations", Json::array({{{"physicalLocation", location}}})}};
+}
+
+}  // namespace
+
+std::string check_junit(const std::vector<SceneCheck>& checks) {
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tally\">\n";
+  for (const SceneCheck& check : checks) text += junit_suite(check);
+  return text + "</testsuites>\n";
+}
+
+std::string check_openmetrics(const std::vector<SceneCheck>& checks) {
+  std::map<std::string, std::string> families;  // OpenMetrics wants each in one piece
+  for (const SceneCheck& check : checks) {
+    for (const auto& [key, count] : check.result.counts) {
+      const std::string name = metric_name(key.metric);
+      families[name] += fmt::format("{}{{scene=\"{}\",kind=\"{}\",name=\"{}\"}} {}\n", name,
+                                    label(check.scene), key.kind, label(key.name), count);
+    }
+  }
+  std::string text;
+  for (const auto& [name, samples] : families)
+    text += fmt::format("# TYPE {} gauge\n{}", name, samples);
+  return text + "# EOF\n";
+}
+
+std::string check_sarif(const std::vector<SceneCheck>& checks, const std::string& tool_version) {
+  Json results = Json::array();
+  std::set<std::string> metrics;
+  for (const SceneCheck& check : checks) {
+    for (const Finding& finding : check.result.findings) {
+      if (finding.file.empty()) continue;
+      results.push_back(sarif_result(check, finding));
+      metrics.insert(finding.key.metric);
+    }
+  }
+  Json rules = Json::array();
+  for (const std::string& metric : metrics) {
+    rules.push_back({{"id", "tally/" + metric},
+                     {"shortDescription", {{"text", "The count of " + metric + " is too high"}}}});
+  }
+  const Json driver = {{"name", "tally"}, {"version", tool_version}, {"rules", rules}};
+  const Json sarif = {
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+      {"version", "2.1.0"},
+      {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}};
+  return sarif.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tally::report

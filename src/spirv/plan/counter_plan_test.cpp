@@ -1,0 +1,68 @@
+#include "spirv/plan/counter_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tally::spirv {
+namespace {
+
+// Blocks 0 -> {1, 2} -> 3: counters on 0 and 2, block 1 = 0 - 2, block 3 = 0, block 4 never runs.
+CounterPlan diamond() {
+  CounterPlan plan;
+  plan.counter_count = 2;
+  plan.block_count = 5;
+  plan.terms = {{0, 1}, {1, -1}, {2, 1}, {1, 1}, {0, 1}};
+  plan.derived = {{0, 2}, {2, 4}};
+  plan.block_values = {0, 2, 1, 3, CounterPlan::kZero};
+  plan.balances = {{{4, 5}, {2, 4}, 3}};
+  return plan;
+}
+
+TEST(CounterPlan, derived_blocks_follow_in_order) {
+  const std::array<uint64_t, 3> counters{10, 3, 99};
+  EXPECT_EQ(diamond().derive(counters).executions, (std::vector<uint64_t>{10, 7, 3, 10, 0}));
+  EXPECT_TRUE(diamond().derive(counters).subgroups.empty());
+}
+
+TEST(CounterPlan, counts_beyond_32_bits_are_derived_exactly) {
+  const std::array<uint64_t, 2> counters{(uint64_t{1} << 62) + 5, uint64_t{1} << 62};
+  EXPECT_EQ(diamond().derive(counters).executions[1], 5u);
+}
+
+TEST(CounterPlan, missing_counters_read_as_zero) {
+  EXPECT_EQ(diamond().derive({}).executions, std::vector<uint64_t>(5));
+}
+
+// Value 2 is counter 0 minus counter 1, value 3 the sum of value 2 and counter 1.
+TEST(CounterPlan, weighted_sums_of_values_are_factors_of_the_counters) {
+  EXPECT_EQ(diamond().value_count(), 4u);
+  EXPECT_EQ(diamond().factors({0, 0, 1, 0}), (std::vector<uint32_t>{1, ~0u}));
+  EXPECT_EQ(diamond().factors({0, 0, 0, 1}), (std::vector<uint32_t>{1, 0}));
+  EXPECT_EQ(diamond().factors({2, 5, 3, 10}), (std::vector<uint32_t>{15, 2}));
+  CounterPlan plan = diamond();
+  plan.terms[2].value = CounterPlan::kZero;
+  EXPECT_EQ(plan.factors({0, 0, 0, 1}), (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(CounterPlan, a_value_may_be_a_multiple_of_another) {
+  CounterPlan plan = diamond();
+  plan.terms[0].factor = 9;
+  EXPECT_EQ(plan.derive(std::array<uint64_t, 2>{10, 3}).executions,
+            (std::vector<uint64_t>{10, 87, 3, 90, 0}));
+  EXPECT_EQ(plan.factors({0, 0, 1, 2}), (std::vector<uint32_t>{27, ~0u}));
+}
+
+TEST(CounterPlan, broken_conservation_and_negative_counts_are_reported) {
+  CounterPlan plan = diamond();
+  EXPECT_TRUE(plan.verify(std::array<uint64_t, 2>{10, 3}).empty());
+  const auto findings = plan.verify(std::array<uint64_t, 2>{3, 10});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0], "block 1: its count of -7 is negative");
+  plan.balances[0].inflow = {1, 2};  // minus counter 1
+  EXPECT_EQ(plan.verify(std::array<uint64_t, 2>{10, 3})[0],
+            "block 3: 18446744073709551613 flow in and 10 flow out");
+}
+
+}  // namespace
+}  // namespace tally::spirv

@@ -1,0 +1,204 @@
+#include "store/format/schema.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "store/format/rows.h"
+
+namespace tally::store {
+
+const std::vector<TableText>& schema_tables() {
+  static const std::vector<TableText> tables = [] {
+    std::vector<TableText> all;
+    AllRows::for_each(
+        [&]<typename Row>(std::type_identity<Row>) { all.push_back(table_text<Row>()); });
+    return all;
+  }();
+  return tables;
+}
+
+std::string schema_sql() {
+  std::string sql;
+  for (const TableText& table : schema_tables()) sql += create_sql(table);
+  return sql + views_sql("CREATE VIEW");
+}
+
+std::string older_tables_sql(int64_t version) {
+  std::string sql;
+  for (const TableText& table : schema_tables()) sql += older_table_sql(table, version);
+  return sql;
+}
+
+std::string temporary_views_sql() { return views_sql("CREATE TEMP VIEW"); }
+
+// The views of a capture.
+
+namespace {
+
+// A view may use those before it.
+struct View {
+  const char* name;
+  const char* select;
+};
+constexpr View kViews[] = {
+    {"pass_name", R"sql(
+SELECT pass.id AS pass,
+       coalesce(nullif(render_pass.name, ''), nullif(framebuffer.name, ''), label.name, '') AS name
+FROM pass
+LEFT JOIN object AS render_pass ON render_pass.id = pass.render_pass
+LEFT JOIN object AS framebuffer ON framebuffer.id = pass.framebuffer
+LEFT JOIN label ON label.id = pass.label)sql"},
+    {"frame_value", R"sql(
+SELECT v.frame AS frame, v.first_counter + j.key AS counter, j.value AS value
+FROM frame_values AS v JOIN json_each(v.value) AS j
+WHERE j.value IS NOT NULL)sql"},
+    // The commands of a batch, each with the JSON path of its values in a column of many.
+    {"batch_command", R"sql(
+WITH RECURSIVE element (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM element WHERE i < 1023)
+SELECT id * 1024 + i AS command, id AS batch, coalesce(value_set, id) AS value_batch, i,
+       '$[' || i || ']' AS path
+FROM command_batch JOIN element ON i < size)sql"},
+    {"command", R"sql(
+SELECT e.command AS id, b.execution AS execution,
+       CASE json_type(b.positions) WHEN 'array' THEN json_extract(b.positions, e.path)
+                                   ELSE b.positions + e.i END AS position,
+       b.function AS function,
+       (SELECT json_group_object(key, CASE p.type WHEN 'array' THEN json_extract(p.value, e.path)
+                                                  ELSE p.value END)
+        FROM json_each(b.parameters) AS p) AS parameters,
+       b.pipeline AS pipeline, b.pass AS pass, b.subpass AS subpass, b.counted AS counted,
+       json_extract(b.labels, iif(json_type(b.labels) = 'array', e.path, '$')) AS label,
+       json_extract(b.gpu_begin_ns, iif(json_type(b.gpu_begin_ns) = 'array', e.path, '$'))
+         AS gpu_begin_ns,
+       json_extract(b.gpu_time_ns, iif(json_type(b.gpu_time_ns) = 'array', e.path, '$'))
+         AS gpu_time_ns
+FROM batch_command AS e JOIN command_batch AS b ON b.id = e.batch)sql"},
+    {"block_count", R"sql(
+SELECT command, batch, value_batch, sub, stage, block, executions FROM (
+  SELECT e.command AS command, e.batch AS batch, c.batch AS value_batch, c.sub AS sub, c.stage AS stage, c.block AS block,
+         json_extract(c.executions, iif(json_type(c.executions) = 'array', e.path, '$'))
+           AS executions
+  FROM batch_count AS c JOIN batch_command AS e ON e.value_batch = c.batch)
+WHERE executions <> 0)sql"},
+    {"block_other", R"sql(
+SELECT e.command AS command, e.batch AS batch, o.sub AS sub, o.stage AS stage, o.block AS block,
+       o.metric AS metric,
+       json_extract(o.value, iif(json_type(o.value) = 'array', e.path, '$')) AS value
+FROM batch_other AS o JOIN batch_command AS e ON e.value_batch = o.batch)sql"},
+    {"command_list", R"sql(
+SELECT command.id AS command, frame.number AS frame, frame.id AS frame_id, frame.device AS device,
+       submission.id AS submission, submission.number AS submission_number,
+       execution.position AS execution_position, execution.id AS execution,
+       command.position AS position, function.kind AS kind, function.name AS call,
+       command.parameters AS parameters,
+       command.pipeline AS pipeline, pipeline.hash AS pipeline_hash, pipeline.name AS pipeline_name,
+       command.pass AS pass, pass_name.name AS pass_name, command.subpass AS subpass, command.label AS label,
+       execution.runs AS runs, command.counted AS counted, command.gpu_time_ns AS gpu_time_ns
+FROM command
+JOIN execution ON execution.id = command.execution
+JOIN submission ON submission.id = execution.submission
+JOIN frame ON frame.id = submission.frame
+JOIN function ON function.id = command.function
+LEFT JOIN pipeline ON pipeline.id = command.pipeline
+LEFT JOIN pass_name ON pass_name.pass = command.pass)sql"},
+    // sub: null for the only shader of its stage, which has the values of every sub.
+    {"batch_shader", R"sql(
+SELECT command_batch.id AS batch, shader.stage AS stage, pipeline_shader.shader AS shader,
+       CASE WHEN EXISTS (SELECT 1 FROM pipeline_shader AS other
+                         JOIN shader AS same ON same.id = other.shader
+                         WHERE other.pipeline = pipeline_shader.pipeline
+                           AND other.position <> pipeline_shader.position
+                           AND same.stage = shader.stage)
+            THEN pipeline_shader.position END AS sub
+FROM command_batch
+JOIN pipeline_shader ON pipeline_shader.pipeline = command_batch.pipeline
+JOIN shader ON shader.id = pipeline_shader.shader)sql"},
+    {"block_metric", R"sql(
+SELECT c.command AS command, c.sub AS sub, c.stage AS stage, c.block AS block,
+       block_cost.metric AS metric, c.executions * block_cost.per_execution AS value
+FROM block_count AS c
+JOIN batch_shader ON batch_shader.batch = c.batch AND batch_shader.stage = c.stage
+  AND coalesce(batch_shader.sub, c.sub) = c.sub
+JOIN block_cost ON block_cost.shader = batch_shader.shader AND block_cost.block = c.block
+WHERE NOT EXISTS (SELECT 1 FROM batch_other AS o
+                  WHERE o.batch = c.value_batch AND o.sub = c.sub AND o.stage = c.stage
+                    AND o.block = c.block AND o.metric = block_cost.metric)
+UNION ALL
+SELECT command, sub, stage, block, metric, value FROM block_other)sql"},
+    {"command_metric", R"sql(
+SELECT command, sub, stage, metric, sum(value) AS value FROM block_metric
+GROUP BY command, sub, stage, metric)sql"},
+    {"label_path", R"sql(
+WITH RECURSIVE path (id, path) AS (
+  SELECT id, name FROM label WHERE parent IS NULL
+  UNION ALL
+  SELECT label.id, path.path || ' / ' || label.name FROM label JOIN path ON label.parent = path.id
+)
+SELECT id, path FROM path)sql"},
+};
+
+}  // namespace
+
+std::string views_sql(const char* create) {
+  std::string sql;
+  for (const View& view : kViews) {
+    sql += fmt::format("{} {} AS{};\n", create, view.name, view.select);
+  }
+  return sql;
+}
+
+namespace {
+
+constexpr std::pair<Section, std::string_view> kSections[] = {
+    {Section::Definitions, "<!-- tables: definitions -->\n"},
+    {Section::Events, "<!-- tables: events -->\n"},
+    {Section::Values, "<!-- tables: values -->\n"},
+    {Section::Regions, "<!-- tables: regions -->\n"},
+};
+constexpr std::string_view kEnd = "<!-- end of tables -->\n";
+
+// "ending TEXT: `closed` ..."
+std::string describe(const ColumnText& column) {
+  std::vector<std::string> notes;
+  if (column.target && std::string_view(column.target) != column.name) {
+    notes.push_back(fmt::format("-> {}", column.target));
+  }
+  if (!column.enumerators.empty()) {
+    notes.push_back(fmt::format("{}", fmt::join(column.enumerators, " \\| ")));
+  }
+  if (*column.meaning) notes.emplace_back(column.meaning);
+  return notes.empty() ? fmt::format("`{}`", column.name)
+                       : fmt::format("`{}` ({})", column.name, fmt::join(notes, "; "));
+}
+
+std::string tables_of(Section section) {
+  std::string text = "| table | a row is | columns |\n| --- | --- | --- |\n";
+  for (const TableText& table : schema_tables()) {
+    if (table.section != section) continue;
+    std::vector<std::string> columns;
+    for (const ColumnText& column : table.columns) {
+      if (!column.is_id) columns.push_back(describe(column));
+    }
+    text +=
+        fmt::format("| `{}` | {} | {} |\n", table.name, table.meaning, fmt::join(columns, "; "));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string document_tables(std::string_view page) {
+  std::string text(page);
+  for (const auto& [section, marker] : kSections) {
+    const size_t found = text.find(marker);
+    if (found == text.npos) continue;
+    const size_t begin = found + marker.size();
+    const size_t end = text.find(kEnd, begin);
+    if (end != text.npos) text.replace(begin, end - begin, tables_of(section));
+  }
+  return text;
+}
+
+}  // namespace tally::store

@@ -1,0 +1,437 @@
+#include "store/read/reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+
+#include "store/format/schema.h"
+#include "store/format/sql_table.h"
+#include "store/stream/stream.h"
+
+namespace tally::store {
+
+// Rows read from a capture's database.
+
+inline Error damaged(std::string_view table) {
+  return {fmt::format("capture is damaged: a column of its table '{}' cannot be read", table)};
+}
+
+// A statement that selects the columns of Row. `tail` goes after the table's name.
+template <typename Row, Blobs kBlobs = Blobs::Read>
+Result<Statement> select(const Database& database, std::string_view tail) {
+  return database.prepare(
+      fmt::format("SELECT {} FROM {} {}", select_list<Row, kBlobs>(), kTable<Row>.name, tail));
+}
+
+// Hands each row of the statement to `visit` until that returns false.
+template <typename Row, Blobs kBlobs = Blobs::Read, typename Visit>
+Status each_row(Result<Statement> statement, Visit visit) {
+  if (!statement) return statement.error();
+  while (statement->step()) {
+    Row row;
+    if (!read_row<Row, kBlobs>(*statement, row)) return damaged(kTable<Row>.name);
+    if (!visit(row)) return {};
+  }
+  return statement->status();
+}
+
+template <typename Row, Blobs kBlobs = Blobs::Read>
+Result<std::vector<Row>> all_rows(Result<Statement> statement) {
+  std::vector<Row> rows;
+  const Status status = each_row<Row, kBlobs>(std::move(statement), [&](Row& row) {
+    rows.push_back(std::move(row));
+    return true;
+  });
+  if (!status) return status.error();
+  return rows;
+}
+
+template <typename Row>
+Result<std::vector<Row>> all_rows(const Database& database, std::string_view tail) {
+  return all_rows<Row>(select<Row>(database, tail));
+}
+
+// Reader: batches of commands and their values.
+
+namespace {
+
+// False: a column is malformed.
+bool read_batch(const Statement& statement, CommandBatchRow& batch) {
+  const int64_t size = statement.integer(index_of<CommandBatchRow>(&CommandBatchRow::size));
+  return size >= 1 && size <= int64_t{kMaxBatchCommands} &&
+         read_row(statement, batch, static_cast<size_t>(size));
+}
+
+// Reads the rows of one batch.
+template <typename Row>
+Status read_values(Statement& statement, RowId batch, size_t commands, std::vector<Row>& rows) {
+  rows.clear();
+  bool sound = true;
+  for (statement.bind(batch); statement.step();) {
+    sound &= read_row(statement, rows.emplace_back(), commands);
+  }
+  return sound ? statement.status() : Status(damaged(kTable<Row>.name));
+}
+
+}  // namespace
+
+Status Reader::for_each_batch(const std::function<bool(const CommandBatchRow&)>& visit) const {
+  Result<Statement> rows = select<CommandBatchRow>(database_, "ORDER BY id");
+  if (!rows) return rows.error();
+  CommandBatchRow batch;
+  while (rows->step()) {
+    if (!read_batch(*rows, batch)) return damaged("command_batch");
+    if (!visit(batch)) return {};
+  }
+  return rows->status();
+}
+
+Result<BatchValuesReader> Reader::batch_values() const {
+  Result<Statement> counts =
+      select<BlockCountRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block");
+  if (!counts) return counts.error();
+  Result<Statement> others =
+      select<BlockOtherRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block, metric");
+  if (!others) return others.error();
+  return BatchValuesReader(std::move(*counts), std::move(*others));
+}
+
+Status BatchValuesReader::read(RowId batch, size_t commands, BatchValues& values) {
+  if (Status counts = read_values(counts_, batch, commands, values.counts); !counts) return counts;
+  return read_values(others_, batch, commands, values.others);
+}
+
+// Reader: values of passes by region, and pictures of passes.
+
+Result<std::vector<RegionCounterRow>> Reader::region_counters() const {
+  return all_rows<RegionCounterRow>(database_, "ORDER BY id");
+}
+
+Status Reader::for_each_pass_regions(
+    const std::function<bool(const PassRegionsRow&)>& visit) const {
+  return each_row<PassRegionsRow>(
+      select<PassRegionsRow>(database_, "ORDER BY pass, subpass, layer, id"),
+      [&](PassRegionsRow& regions) {
+        regions.region_width = std::max(regions.region_width, 1u);
+        regions.region_height = std::max(regions.region_height, 1u);
+        const uint64_t count = uint64_t{regions.columns()} * regions.rows();
+        // The writer accepts no other number of regions, and no other offsets.
+        const bool valid = count != 0 && count <= stream::kMaxRegions &&
+                           stream::is_offset(regions.x) && stream::is_offset(regions.y);
+        return !valid || visit(regions);
+      });
+}
+
+Status Reader::for_each_region_values(
+    const PassRegionsRow& regions, const std::function<bool(const RegionValuesRow&)>& visit) const {
+  Result<Statement> rows = select<RegionValuesRow>(database_, "WHERE regions = ? ORDER BY counter");
+  if (!rows) return rows.error();
+  constexpr int kValues = index_of<RegionValuesRow>(&RegionValuesRow::by_region);
+  const uint64_t count = uint64_t{regions.columns()} * regions.rows();
+  rows->bind(regions.id);
+  while (rows->step()) {
+    if (rows->blob(kValues).size() != count * sizeof(uint32_t)) continue;
+    RegionValuesRow row;
+    if (!read_row(*rows, row)) return damaged("region_values");
+    if (!visit(row)) return {};
+  }
+  return rows->status();
+}
+
+Result<std::optional<PassPictureRow>> Reader::pass_picture(RowId pass, uint32_t layer) const {
+  Result<Statement> statement =
+      select<PassPictureRow>(database_, "WHERE pass = ? AND layer = ? LIMIT 1");
+  if (statement) statement->bind(pass).bind(int64_t{layer});
+  Result<std::vector<PassPictureRow>> rows = all_rows<PassPictureRow>(std::move(statement));
+  if (!rows) return rows.error();
+  if (rows->empty()) return std::optional<PassPictureRow>{};
+  return std::optional(std::move(rows->front()));
+}
+
+// The first check of a capture file.
+
+// Checks that the file is a capture of a version that the reader accepts and is not truncated, from
+// SQLite's header and the file's size alone: before SQLite opens the file.
+Status check_capture_head(const std::string& path);
+
+namespace {
+
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr size_t kHeaderBytes = 100;
+
+uint32_t big_endian(const unsigned char* bytes) {
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+struct FileHead {
+  std::array<unsigned char, kHeaderBytes> bytes{};
+  ssize_t read = 0;
+  int64_t file_size = 0;
+  bool has_wal = false;  // the end of the file may still be in the log
+};
+
+Result<FileHead> read_head(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return Error{std::strerror(errno)};
+  FileHead head;
+  struct stat info {};
+  const bool regular = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+  if (regular) head.read = ::pread(file, head.bytes.data(), head.bytes.size(), 0);
+  head.file_size = info.st_size;
+  struct stat wal {};
+  head.has_wal = ::stat((path + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
+  ::close(file);
+  if (!regular) return Error{"not a regular file"};
+  return head;
+}
+
+Status check_version(int64_t version) {
+  if (version >= kOldestCaptureVersion && version <= kCaptureVersion) return {};
+  if (version > kCaptureVersion) {
+    return Error{fmt::format("is a capture of format {}, newer than the {} that this tally reads",
+                             version, kCaptureVersion)};
+  }
+  return Error{
+      fmt::format("is a capture of format {}, older than the {} that this tally reads; "
+                  "capture again",
+                  version, kOldestCaptureVersion)};
+}
+
+int64_t version_of(const FileHead& head) { return big_endian(head.bytes.data() + 60); }
+
+Status check(const FileHead& head) {
+  const auto* bytes = head.bytes.data();
+  const size_t read = head.read > 0 ? static_cast<size_t>(head.read) : 0;
+  if (read < kMagic.size() || std::memcmp(bytes, kMagic.data(), kMagic.size()) != 0) {
+    return Error{"not a Tally capture"};
+  }
+  if (read < kHeaderBytes) return Error{"file is truncated"};
+  if (big_endian(bytes + 68) != static_cast<uint32_t>(kCaptureApplicationId)) {
+    return Error{"an SQLite database, but not a Tally capture"};
+  }
+  if (Status version = check_version(version_of(head)); !version) return version;
+  const uint32_t stored_size = uint32_t{bytes[16]} << 8 | bytes[17];
+  const int64_t page_size = stored_size == 1 ? 65536 : stored_size;
+  const int64_t expected_size = page_size * big_endian(bytes + 28);
+  if (!head.has_wal && head.file_size < expected_size) return Error{"capture is truncated"};
+  return {};
+}
+
+}  // namespace
+
+Status check_capture_head(const std::string& path) {
+  const Result<FileHead> head = read_head(path);
+  return head ? check(*head) : Status(head.error());
+}
+
+namespace {
+
+Status check_tables(const Database& database, int64_t version) {
+  Result<Statement> found =
+      database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (!found) return found.error();
+  for (const TableText& table : schema_tables()) {
+    if (table.first_version > version) continue;
+    found->bind(std::string_view(table.name));
+    const bool there = found->step();
+    if (!found->status()) return found->status();
+    if (there) found->step();  // resets it
+    if (!there) return Error{fmt::format("capture is damaged: it has no table '{}'", table.name)};
+  }
+  return {};
+}
+
+// The tables of which readers look up rows by their first key: without an index, each of many
+// look-ups would read the whole table.
+constexpr std::pair<const char*, const char*> kLookedUp[] = {
+    {"region_values", "regions"}, {"pass_picture", "pass"},    {"batch_count", "batch"},
+    {"batch_other", "batch"},     {"device_metric", "device"}, {"module", "id"}};
+
+Status check_keys(const Database& database) {
+  for (const auto& [table, key] : kLookedUp) {
+    Result<Statement> plan = database.prepare(
+        fmt::format("EXPLAIN QUERY PLAN SELECT * FROM main.{} WHERE {} = 1", table, key));
+    if (!plan) return plan.error();
+    constexpr int kDetail = 3;
+    while (plan->step()) {
+      if (plan->text(kDetail).starts_with("SCAN"))
+        return Error{fmt::format("capture is damaged: its table '{}' has no key", table)};
+    }
+    if (!plan->status()) return plan->status();
+  }
+  return {};
+}
+
+}  // namespace
+
+Reader::Reader(Database database, std::string path, int64_t version)
+    : database_(std::move(database)), path_(std::move(path)), version_(version) {}
+
+Result<Reader> Reader::open(const std::string& path) {
+  if (Status head = check_capture_head(path); !head) return with_context(head.error(), path);
+  Result<Database> database = Database::open(path, Database::Mode::Read);
+  if (!database) return with_context(database.error(), path);
+  const Result<int64_t> version = database->integer("PRAGMA user_version");
+  if (!version) return with_context(version.error(), path);
+  if (Status tables = check_tables(*database, *version); !tables) {
+    return with_context(tables.error(), path);
+  }
+  if (Status keys = check_keys(*database); !keys) return with_context(keys.error(), path);
+  const std::string views_sql = older_tables_sql(*version) + temporary_views_sql();
+  if (Status views = database->execute(views_sql.c_str()); !views) {
+    return with_context(views.error(), path);
+  }
+  Reader reader(std::move(*database), path, *version);
+  if (Result<CaptureRow> row = reader.capture(); !row) return with_context(row.error(), path);
+  return reader;
+}
+
+uint64_t Reader::file_size() const {
+  std::error_code failed;
+  const uintmax_t size = std::filesystem::file_size(path_, failed);
+  return failed ? 0 : size;
+}
+
+Result<CaptureRow> Reader::capture() const {
+  auto rows = all_rows<CaptureRow>(database_, "");
+  if (!rows) return rows.error();
+  if (rows->size() != 1) return Error{"capture is damaged: it does not say what it captured"};
+  return std::move(rows->front());
+}
+
+Result<std::vector<ProcessRow>> Reader::processes() const {
+  return all_rows<ProcessRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<DeviceRow>> Reader::devices() const {
+  return all_rows<DeviceRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<QueueRow>> Reader::queues() const {
+  return all_rows<QueueRow>(database_, "ORDER BY device, family, position");
+}
+
+Result<std::vector<MetricRow>> Reader::metrics() const {
+  return all_rows<MetricRow>(database_,
+                             "LEFT JOIN (SELECT metric, min(position) AS first FROM device_metric "
+                             "GROUP BY metric) AS named ON named.metric = metric.id "
+                             "ORDER BY first, metric.id");
+}
+
+Result<std::vector<MetricRow>> Reader::device_metrics(RowId device) const {
+  Result<Statement> rows = select<MetricRow>(
+      database_,
+      "JOIN device_metric ON device_metric.metric = metric.id WHERE device = ? ORDER BY position");
+  if (rows) rows->bind(device);
+  return all_rows<MetricRow>(std::move(rows));
+}
+
+Result<std::vector<ModuleRow>> Reader::modules() const {
+  return all_rows<ModuleRow, Blobs::LeaveOut>(
+      select<ModuleRow, Blobs::LeaveOut>(database_, "ORDER BY id"));
+}
+
+Result<std::vector<uint32_t>> Reader::spirv(RowId module) const {
+  Result<Statement> statement = select<ModuleRow>(database_, "WHERE id = ? LIMIT 1");
+  if (statement) statement->bind(module);
+  Result<std::vector<ModuleRow>> rows = all_rows<ModuleRow>(std::move(statement));
+  if (!rows) return rows.error();
+  if (rows->empty()) return Error{"no such module"};
+  return std::move(rows->front().spirv);
+}
+
+Result<std::vector<ShaderRow>> Reader::shaders() const {
+  return all_rows<ShaderRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<PipelineRow>> Reader::pipelines() const {
+  auto pipelines = all_rows<PipelineRow>(database_, "ORDER BY id");
+  if (!pipelines) return pipelines;
+  // Both are ordered by the pipeline, so one pass over the two is enough.
+  auto pipeline = pipelines->begin();
+  const Status status = each_row<PipelineShaderRow>(
+      select<PipelineShaderRow>(database_, "ORDER BY pipeline, position"),
+      [&](const PipelineShaderRow& row) {
+        while (pipeline != pipelines->end() && pipeline->id < row.pipeline) ++pipeline;
+        if (pipeline == pipelines->end()) return false;
+        if (pipeline->id == row.pipeline) pipeline->shaders.push_back(row.shader);
+        return true;
+      });
+  if (!status) return status.error();
+  return pipelines;
+}
+
+Result<std::vector<ObjectRow>> Reader::objects() const {
+  return all_rows<ObjectRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<LabelRow>> Reader::labels() const {
+  return all_rows<LabelRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<FunctionRow>> Reader::functions() const {
+  return all_rows<FunctionRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<FrameRow>> Reader::frames() const {
+  return all_rows<FrameRow>(database_, "ORDER BY device, number");
+}
+
+Result<std::vector<FrameCounterRow>> Reader::frame_counters() const {
+  return all_rows<FrameCounterRow>(database_, "ORDER BY id");
+}
+
+Result<std::vector<MessageRow>> Reader::messages() const {
+  return all_rows<MessageRow>(database_, "ORDER BY id");
+}
+
+Status Reader::for_each_frame_value(const std::function<bool(const FrameValue&)>& visit) const {
+  const auto visit_row = [&](const FrameValuesRow& row) {
+    auto counter = static_cast<uint64_t>(row.first_counter);
+    for (const int64_t value : row.values.values) {
+      const FrameValue one{row.frame, static_cast<RowId>(counter++), static_cast<uint64_t>(value)};
+      if (value != Column::kNull && !visit(one)) return false;
+    }
+    return true;
+  };
+  return each_row<FrameValuesRow>(
+      select<FrameValuesRow>(database_, "ORDER BY frame, first_counter"), visit_row);
+}
+
+Status Reader::for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const {
+  return each_row<SubmissionRow>(select<SubmissionRow>(database_, "ORDER BY id"), visit);
+}
+
+Status Reader::for_each_execution(const std::function<bool(const ExecutionRow&)>& visit) const {
+  return each_row<ExecutionRow>(select<ExecutionRow>(database_, "ORDER BY id"), visit);
+}
+
+Status Reader::for_each_pass(const std::function<bool(const PassRow&)>& visit) const {
+  Result<Statement> rows = database_.prepare(
+      fmt::format("SELECT {}, pass_name.name FROM pass JOIN pass_name ON pass_name.pass = pass.id "
+                  "ORDER BY pass.id",
+                  select_list<PassRow>()));
+  if (!rows) return rows.error();
+  while (rows->step()) {
+    PassRow row;
+    if (!read_row(*rows, row)) return damaged("pass");
+    row.name = rows->text(selected_count<PassRow>());
+    if (!visit(row)) return {};
+  }
+  return rows->status();
+}
+
+Status Reader::for_each_block_cost(const std::function<bool(const BlockCostRow&)>& visit) const {
+  return each_row<BlockCostRow>(select<BlockCostRow>(database_, "ORDER BY shader, block, metric"),
+                                visit);
+}
+
+}  // namespace tally::store

@@ -1,0 +1,103 @@
+// Memory that a captured process and its receiver share. The process counts the commands that it
+// submits, which the receiver can read however the process ends. The receiver leaves its orders.
+// The process owns the memory; the receiver gets its descriptor with the stream's first byte, after
+// which the process needs none. Its size is sealed, so neither can take it away from the other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "store/stream/unique_fd.h"
+
+namespace tally::store::stream {
+
+// The receiver's request to the process.
+struct Orders {
+  uint64_t frames = 0;   // captured on request; a total that grows
+  bool stopped = false;  // captures no more frames
+};
+
+// Chosen at random: names the stream when it goes on over another connection.
+using StreamToken = std::array<uint64_t, 2>;
+
+struct LedgerPage {
+  std::atomic<uint64_t> submitted;
+  std::atomic<uint64_t> closed;
+  std::atomic<uint64_t> requested;
+  std::atomic<uint64_t> stopped;
+  std::atomic<uint64_t> frames_dropped;
+  std::atomic<uint64_t> finished;
+  std::array<std::atomic<uint64_t>, 2> token;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// The process's side.
+class Ledger {
+ public:
+  Ledger();  // if the memory cannot be allocated, nothing is counted
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // For the receiver, once. -1: no memory.
+  UniqueFd take_descriptor() { return std::exchange(file_, UniqueFd()); }
+  // None: no memory, so the stream cannot go on over another connection.
+  std::optional<StreamToken> token() const {
+    if (!page_) return std::nullopt;
+    return StreamToken{page_->token[0].load(), page_->token[1].load()};
+  }
+  // Any thread.
+  void add_submitted(uint64_t commands) {
+    if (page_) page_->submitted.fetch_add(commands, std::memory_order_relaxed);
+  }
+  // A frame that was to be captured is not: the receiver has ordered to stop.
+  void add_dropped_frame() {
+    if (page_) page_->frames_dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+  Orders orders() const {
+    if (!page_) return {};
+    return {page_->requested.load(std::memory_order_relaxed),
+            page_->stopped.load(std::memory_order_relaxed) != 0};
+  }
+  // The sender has sent everything, and disconnects.
+  void finish() {
+    if (page_) page_->finished.store(1, std::memory_order_relaxed);
+  }
+  // The sender has given up: the count is no longer valid.
+  void close() {
+    if (page_) page_->closed.store(1, std::memory_order_relaxed);
+  }
+
+ private:
+  UniqueFd file_;
+  LedgerPage* page_ = nullptr;  // mapped
+};
+
+// The receiver's side. The process may write anything at any time.
+class ReceivedLedger {
+ public:
+  ReceivedLedger() = default;
+  // If `file` is no ledger, nothing is known.
+  explicit ReceivedLedger(UniqueFd file);
+  ~ReceivedLedger();
+  ReceivedLedger(ReceivedLedger&& other) noexcept;
+  ReceivedLedger& operator=(ReceivedLedger&& other) noexcept;
+
+  bool valid() const { return page_ != nullptr; }
+  // How many commands the process has submitted; none if the ledger is closed or not valid.
+  std::optional<uint64_t> submitted() const;
+  uint64_t frames_dropped() const;
+  // True if the process goes on to send after its connection is lost, while it lives.
+  bool goes_on() const;
+  std::optional<StreamToken> token() const;
+  void request_frames(uint64_t more);
+  void stop();
+
+ private:
+  LedgerPage* page_ = nullptr;  // mapped
+};
+
+}  // namespace tally::store::stream
