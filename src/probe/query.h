@@ -1,6 +1,6 @@
 // The layout of emulated queries in GPU memory, and of the operations by which the GPU computes
-// their results. The layer and the shaders in src/counters/queries/glsl both take the layout from
-// this header.
+// their results. The layer and the shaders in src/counters/features/queries/glsl both take the
+// layout from this header.
 //
 // Each query has a slot. After the query has ended, the GPU adds the counts of its commands'
 // records (record.h) to the rows of the slot, as soon as it can do so outside of render passes. It

@@ -1,6 +1,6 @@
 // The layout of counters by region in GPU memory: the accumulators that fragment shaders add to,
 // and the blocks that describe them. The pass, the layer and the shaders in
-// src/counters/regions/glsl all take the layout from this header.
+// src/counters/features/regions/glsl all take the layout from this header.
 //
 // A fragment shader finds its block through a 64-bit pointer, as it finds its record (record.h); 0
 // disables counting. Its low four bits are tags. With kRegionOfDraw it is the address of a draw's

@@ -392,7 +392,7 @@ const vk::HookTable& recorded_command_hooks() {
 #define TALLY_COMMAND(name, types) vk::hook(#name, Both<Command::name, types>::call),
   // Intentionally leaked: applications call Vulkan from static destructors.
   static const auto* const table = new vk::HookTable({
-#include "capture/recording/command_list.inc"
+#include "capture/record/command_list.inc"
   });
 #undef TALLY_COMMAND
   return *table;

@@ -35,7 +35,7 @@ namespace tally::capture {
 // Indexes of the functions.
 enum class Command : size_t {
 #define TALLY_COMMAND(name, types) name,
-#include "capture/recording/command_list.inc"
+#include "capture/record/command_list.inc"
 #undef TALLY_COMMAND
   Count,
 };
@@ -45,7 +45,7 @@ class CommandFunctions {
   template <typename Get>
   void load(const Get& get) {
 #define TALLY_COMMAND(name, types) functions_[static_cast<size_t>(Command::name)] = get(#name);
-#include "capture/recording/command_list.inc"
+#include "capture/record/command_list.inc"
 #undef TALLY_COMMAND
   }
 

@@ -4,9 +4,9 @@
 #include <vulkan/vulkan_core.h>
 
 #include "cli/doctor/device_support.h"
-#include "cli/run/environment.h"
 #include "cli/doctor/findings.h"
 #include "cli/doctor/vulkan_probe.h"
+#include "cli/run/environment.h"
 
 namespace tally::cli {
 namespace {

@@ -68,7 +68,7 @@ constexpr uint32_t kAdvance = (kColumns + 1) * kTextScale;
 
 constexpr char kFirst = ' ';
 constexpr uint8_t kGlyphs[][kRows] = {
-#include "report/pixel_font.inc"
+#include "report/table/pixel_font.inc"
 };
 
 // Characters that extend one row below the baseline.

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <set>
 
-
 namespace tally::report {
 namespace {
 

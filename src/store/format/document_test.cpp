@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 
-
 namespace tally::store {
 namespace {
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "store/stream/ledger.h"
-#include "store/testing/test_capture.h"
 #include "store/stream/unique_fd.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::store::stream {
 namespace {

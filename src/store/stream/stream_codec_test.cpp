@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "store/testing/test_messages.h"
 #include "store/stream/utf8.h"
+#include "store/testing/test_messages.h"
 
 namespace tally::store::stream {
 namespace {

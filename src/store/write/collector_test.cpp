@@ -20,11 +20,11 @@
 #include <thread>
 
 #include "picture/picture.h"
-#include "store/stream/ledger.h"
 #include "store/read/reader.h"
+#include "store/stream/ledger.h"
 #include "store/stream/stream_client.h"
-#include "store/testing/test_capture.h"
 #include "store/stream/unique_fd.h"
+#include "store/testing/test_capture.h"
 
 namespace tally::store {
 namespace {

@@ -10,12 +10,18 @@ import re
 import sys
 
 # folder -> folders (or single headers) that it may include, besides itself and include/tally.
-COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "spirv/instrument", "counters/base"}
-COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
-COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}
-BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/block_map.h", "spirv/analysis/source_info.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
-STREAM = {"store/stream/stream.h", "store/stream/stream_client.h", "store/stream/stream_client.h", "store/stream/clock.h",
-          "store/stream/frame_schedule.h"}
+SPIRV = {"base", "catalogue", "probe", "spirv/ir", "spirv/analysis", "spirv/plan", "spirv/instrument"}
+COUNTERS = SPIRV | {"vk", "counters/base"}
+COUNTERS_PIPELINES = COUNTERS | {"counters/memory", "counters/shaders", "counters/layouts", "counters/pipelines"}
+FEATURE = "counters/features/"
+COUNTERS_FEATURES = COUNTERS_PIPELINES | {FEATURE + name for name in ("instrumentation", "regions", "performance", "queries")}
+BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/source_info.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
+CAPTURE = {"base", "catalogue", "vk", "store/format", "store/stream", "capture/base"} | BLOCK_MAP
+MODEL = {"base", "catalogue", "store/format", "store/read", "store/stream", "analysis/model"} | BLOCK_MAP
+ANALYSIS = MODEL | {"analysis/source", "analysis/cost"}
+REPORT = {"base", "catalogue", "picture", "store/format", "store/read", "store/stream", "analysis/model", "analysis/coverage",
+          "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet"}
+CLI = REPORT | {"analysis/source", "analysis/dataset", "store/write", "report/table", "report/export", "report/html", "cli"}
 ALLOWED = {
     "base": set(),
     "catalogue": {"base"},
@@ -23,39 +29,52 @@ ALLOWED = {
     "probe": {"base"},
     "spirv/ir": {"base", "catalogue"},
     "spirv/analysis": {"base", "catalogue", "spirv/ir"},
-    "spirv/instrument": {"base", "catalogue", "spirv/ir", "spirv/analysis", "probe"},
+    "spirv/plan": {"base", "catalogue", "spirv/ir", "spirv/analysis"},
+    "spirv/instrument": SPIRV,
     "counters/base": COUNTERS,
     "counters/memory": COUNTERS,
-    "counters/shader": COUNTERS,
-    "counters/objects": COUNTERS_OBJECTS,
-    "counters/instrumentation": COUNTERS_OBJECTS,
-    "counters/regions": COUNTERS_OBJECTS,
-    "counters/performance": COUNTERS_OBJECTS,
-    "counters/queries": COUNTERS_OBJECTS | {"counters/performance"},
+    "counters/shaders": COUNTERS,
+    "counters/layouts": COUNTERS | {"counters/memory", "counters/shaders"},
+    "counters/pipelines": COUNTERS_PIPELINES,
+    "counters/features/instrumentation": COUNTERS_PIPELINES,
+    "counters/features/regions": COUNTERS_PIPELINES,
+    "counters/features/performance": COUNTERS_PIPELINES,
+    "counters/features/queries": COUNTERS_PIPELINES | {"counters/features/performance"},
     "counters/recording": COUNTERS_FEATURES,
     "counters/layer": COUNTERS_FEATURES | {"counters/recording"},
     "counters/entry": COUNTERS_FEATURES | {"counters/recording", "counters/layer"},
-    "capture": {"base", "catalogue", "vk", "store"} | BLOCK_MAP,
-    "egl": {"base", "catalogue"} | STREAM,
+    "capture/base": CAPTURE,
+    "capture/record": CAPTURE | {"capture/submit/live_totals.h"},
+    "capture/submit": CAPTURE | {"capture/record"},
+    "capture/send": CAPTURE | {"capture/record", "capture/submit"},
+    "capture/read": CAPTURE | {"capture/record", "capture/submit", "capture/send"},
+    "capture/layer": CAPTURE | {"capture/record", "capture/submit", "capture/send", "capture/read"},
+    "capture/entry": CAPTURE | {"capture/record", "capture/submit", "capture/send", "capture/read", "capture/layer"},
+    "egl": {"base", "catalogue", "store/stream"},
     "picture": {"base"},
-    "store": {"base", "catalogue", "picture"},
-    "analysis/model": {"base", "store", "catalogue", "spirv/ir"} | BLOCK_MAP,
-    "analysis/source": {"base", "store", "analysis/model", "spirv/analysis/cfg.h", "spirv/ir"} | BLOCK_MAP,
-    "analysis/cost": {"base", "store", "catalogue", "analysis/model", "analysis/source"} | BLOCK_MAP,
-    "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
-    "analysis/coverage": {"base", "store", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
-    "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
-    "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
-    "analysis/dataset": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables",
-                         "analysis/diff", "spirv/analysis/source_info.h"} | BLOCK_MAP,
+    "store/format": {"base", "catalogue", "picture"},
+    "store/stream": {"base", "store/format"},
+    "store/read": {"base", "catalogue", "picture", "store/format", "store/stream"},
+    "store/write": {"base", "picture", "store/format", "store/stream", "store/read"},
+    "analysis/model": MODEL | {"spirv/ir"},
+    "analysis/source": MODEL | {"spirv/analysis/cfg.h", "spirv/ir"},
+    "analysis/cost": MODEL | {"analysis/source"},
+    "analysis/tables": ANALYSIS,
+    "analysis/coverage": ANALYSIS,
+    "analysis/diff": ANALYSIS | {"analysis/tables"},
+    "analysis/check": ANALYSIS | {"analysis/tables", "analysis/diff"},
+    "analysis/dataset": ANALYSIS | {"analysis/tables", "analysis/diff"},
     "analysis/fleet": {"base", "analysis/model", "analysis/coverage", "analysis/diff"},
-    "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
-               "analysis/fleet", "store", "catalogue", "picture"},
-    "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "analysis/fleet", "store", "report"},
-    "report/html": {"base", "analysis/dataset", "analysis/model", "analysis/tables", "report"},
-    "cli": {"base", "report", "report/export", "report/html", "analysis/dataset", "analysis/model", "analysis/source",
-            "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet", "store",
-            "catalogue", "picture"},
+    "report/table": REPORT,
+    "report/export": REPORT | {"report/table"},
+    "report/html": REPORT | {"analysis/dataset", "report/table"},
+    "cli": CLI,
+    "cli/run": CLI,
+    "cli/report": CLI | {"cli/run"},
+    "cli/compare": CLI,
+    "cli/doctor": CLI | {"cli/run"},
+    "cli/export": CLI | {"cli/run"},
+    "cli/main": CLI | {"cli/run"},
 }
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl
@@ -67,7 +86,9 @@ def folder_of(path):
     parts = path.split("/")
     if re.match(r"^counters/.*/entry[a-z_]*\.cpp$", path):
         return "counters/entry"  # entry points are in the folder of their feature, but may use every folder
-    return next((row for row in ("/".join(parts[:2]), parts[0]) if row in ALLOWED), None)
+    if path == "cli/main.cpp":
+        return "cli/main"
+    return next((row for row in ("/".join(parts[:3]), "/".join(parts[:2]), parts[0]) if row in ALLOWED), None)
 
 
 def forbidden(source, included):
