@@ -22,7 +22,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def measure(texts):
-    """What is wrong with the shape of the files {path relative to src/: text}."""
+    """A text for each limit that the files {path relative to src/: text} exceed."""
     lines = {path: text.count("\n") for path, text in texts.items()}
     includes = {path: [other for other in INCLUDE.findall(text) if other in texts] for path, text in texts.items()}
 
