@@ -193,7 +193,7 @@ PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
   const EmulatedQueries& queries = creation.emulated_queries();
   const bool emulates = queries.any() && creation.gpu().missing.empty();
   return {creation.instrumentation_enabled(), creation.regions_enabled(), emulates,
-          emulates && queries.counts_shaders(), !creation.uncounted_extensions().empty()};
+          emulates && queries.counts_shaders()};
 }
 
 }  // namespace

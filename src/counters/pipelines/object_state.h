@@ -28,8 +28,6 @@ struct PipelineNeeds {
   bool regions = false;          // counters by region, for every pipeline with fragment shaders
   bool queries = false;          // emulated queries read the primitive assembly state
   bool query_counters = false;   // ... and count in the shaders of every pipeline
-  // Commands of an extension that the layer does not know may take handles of pipelines.
-  bool plain_handles = false;
 };
 
 struct ObjectState {
@@ -68,9 +66,6 @@ struct ObjectState {
   vk::HandleMap<VkIndirectCommandsLayoutEXT, uint64_t> generated_push_data;  // PushReads::mask()
   // For layouts with explicit preprocessing: the same layouts without.
   vk::HandleMap<VkIndirectCommandsLayoutEXT, VkIndirectCommandsLayoutEXT> implicit_layouts;
-
-  // Set once a pipeline's handle belongs to a counting variant.
-  std::atomic<bool> has_stand_ins = false;
 
   // Set once a pipeline cache exists that was created with allocation callbacks.
   std::atomic<bool> has_callbacks = false;

@@ -1,6 +1,7 @@
 #include "counters/pipelines/pipeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "vk/boundary.h"
@@ -25,11 +26,6 @@ void Pipeline::make(Variant which) const {
   known.store(true, std::memory_order_release);
 }
 
-Variant Pipeline::standing_in() const {
-  const auto found = std::ranges::find(variants, handle);
-  return found == variants.end() ? Variant::Plain : static_cast<Variant>(found - variants.begin());
-}
-
 void Pipeline::take_from_shaders(Variant which) {
   if (!layout || !layout->make_own() || !shaders->has(which)) return;
   const auto i = static_cast<size_t>(which);
@@ -39,11 +35,23 @@ void Pipeline::take_from_shaders(Variant which) {
 
 void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !maker) return;
-  std::atomic<bool>& known = known_[static_cast<size_t>(which)];
-  if (known.load(std::memory_order_relaxed)) return;
-  vk::guarded_void([&] { maker->make_ahead(*this, which, cache); });
-  if (variant(which) != VK_NULL_HANDLE) known.store(true, std::memory_order_release);
+  if (lock) try_ahead(which, cache);
+}
+
+bool Pipeline::make_ahead(Variant which, std::vector<std::string>& notices) {
+  const std::lock_guard lock(mutex_);
+  const bool decided = try_ahead(which, VK_NULL_HANDLE);
+  std::ranges::move(std::exchange(notices_from_ahead, {}), std::back_inserter(notices));
+  return decided;
+}
+
+// The variant becomes known when a recording wants it, which sends the notices.
+bool Pipeline::try_ahead(Variant which, VkPipelineCache cache) {
+  if (known_[static_cast<size_t>(which)].load(std::memory_order_relaxed)) return true;
+  if (variant(which) != VK_NULL_HANDLE) return true;
+  bool decided = false;
+  vk::guarded_void([&] { decided = maker && maker->make_ahead(*this, which, cache); });
+  return decided;
 }
 
 Pipeline& Pipeline::covering() {

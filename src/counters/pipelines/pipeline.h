@@ -1,12 +1,9 @@
 // A pipeline of the application and its variants: driver pipelines with the same state whose
 // shaders count. Exists only for pipelines that a feature of the layer needs.
 //
-// A variant is made when a recording first wants it. The application holds the handle of one of
-// them, which exists from the start: usually Variant::Plain. A pipeline with the flag of
-// VK_ARM_shader_instrumentation is created as the variant that counts, and its plain variant is
-// made when it is first bound uncounted; or it is created plain, while a thread of the layer makes
-// the variant that counts. A ray-tracing pipeline that counts is its own variant: the plain handle
-// and the Variant::Blocks handle are the same.
+// A variant is made when a recording first wants it; or before that by a thread of the layer, which
+// sends no messages. The application holds the handle of Variant::Plain. A ray-tracing pipeline
+// that counts is its own variant: the plain handle and the Variant::Blocks handle are the same.
 //
 // The pass lets fragment tests come early where the shader allows it, but not with alpha to
 // coverage. Where only a draw, or the link of a library, tells whether that is enabled, the
@@ -19,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "counters/base/device_table.h"
@@ -39,8 +37,8 @@ class VariantMaker {
   // failure.
   virtual void make(Pipeline& pipeline, Variant variant) = 0;
   // The same on a thread of the layer, where no message may be sent: messengers expect the thread
-  // that calls Vulkan.
-  virtual void make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) = 0;
+  // that calls Vulkan. False if a recording has to try it, and report what fails.
+  virtual bool make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) = 0;
 };
 
 struct Pipeline {
@@ -68,8 +66,9 @@ struct Pipeline {
   // Makes the variant on a thread of the layer. Does nothing where another thread makes it. After a
   // failure the recording that wants it tries again, and reports the reason.
   void make_ahead(Variant which, VkPipelineCache cache);
-  // The variant that has the application's handle.
-  Variant standing_in() const;
+  // The same for a library that is linked: waits for other threads, and takes the notices. False if
+  // a recording has to try it.
+  bool make_ahead(Variant which, std::vector<std::string>& notices);
   // Call while the pipeline is created, for what was made or tried then.
   void set_known(Variant which) {
     known_[static_cast<size_t>(which)].store(true, std::memory_order_release);
@@ -78,8 +77,8 @@ struct Pipeline {
   // ownership with `pipeline`. Thread-safe.
   static std::shared_ptr<Pipeline> for_alpha_to_coverage(const std::shared_ptr<Pipeline>& pipeline,
                                                          bool enabled);
-  // The one that the application created; `this` unless this is another one's covering().
-  const Pipeline& original() const { return original_ ? *original_ : *this; }
+  // True for another one's covering().
+  bool is_covering() const { return original_ != nullptr; }
   // Before the application's handle is destroyed.
   void destroy_variants();
 
@@ -98,6 +97,8 @@ struct Pipeline {
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
   std::shared_ptr<VariantMaker> maker;  // null: no variant is made any more
+  // The notices about a variant that was made ahead, until a recording wants a variant.
+  std::vector<std::string> notices_from_ahead;
   // True if the variants are right for draws with alpha to coverage.
   bool alpha_to_coverage = true;
   // True if those draws have the variants of covering() instead.
@@ -113,6 +114,7 @@ struct Pipeline {
  private:
   void make(Variant which) const;
   void take_from_shaders(Variant which);
+  bool try_ahead(Variant which, VkPipelineCache cache);
   Pipeline& covering();
 
   mutable std::mutex mutex_;  // held while a variant is made or destroyed

@@ -97,17 +97,15 @@ bool returns_early(const Info& info) {
   return (pipeline_flags(info) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
 }
 
-// Makes the variants that cannot be made later: where the layer cannot keep what they are made of,
-// and the one of a pipeline with the flag, whose creation says what runs uninstrumented.
+// Makes the variants, if they cannot be made later: the layer cannot keep what they are made of.
 template <typename Info>
 VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                        VariantChoice choice, Pipeline& pipeline) {
   pipeline.maker = keep_source(state, source, choice);
   note_alpha_to_coverage(state, source.info, pipeline);
-  if (pipeline.maker && !pipeline.instrumented) return VK_SUCCESS;
+  if (pipeline.maker) return VK_SUCCESS;
   const bool counts = can_count(state, source.info, pipeline);
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
-    if (pipeline.maker && variant != Variant::Blocks) continue;
     pipeline.set_known(variant);
     if (!counts || !choice.has(variant)) continue;
     const VkResult result = make_variant(state, cache, source, variant, pipeline);
@@ -121,17 +119,15 @@ VariantChoice choose_variants(const ObjectState& state, bool instrumented, bool 
   return {instrumented || state.needs.query_counters, state.needs.regions && fragments};
 }
 
+// Has a thread of the layer, if one is free, make the variant that a recording will want of a
+// pipeline with the flag.
 template <typename Info>
-std::shared_ptr<Pipeline> describe(ObjectState& state, const PlainInfos<Info>& infos, size_t i,
-                                   bool keepable) {
-  const Info& info = infos[i];
-  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
-  pipeline->layout = infos.layout(i);
-  pipeline->instrumented = infos.wanted(i);
-  pipeline->library = is_library(info);
-  pipeline->keepable = keepable;
-  note_facts(state, info, *pipeline);
-  return pipeline;
+void compile_ahead(ObjectState& state, VkPipelineCache cache, const Info& info, Variant variant,
+                   const std::shared_ptr<Pipeline>& pipeline) {
+  if (!pipeline->instrumented || !pipeline->maker || !state.compile_threads.enabled()) return;
+  if (state.has_callbacks.load(std::memory_order_relaxed)) return;
+  if (reason_against_counting(state, info, pipeline->layout.get())) return;
+  state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); });
 }
 
 // Registers a plain pipeline.
@@ -146,7 +142,12 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   if (!variants && !is_library(info) && !in_sets && !(layout && layout->covers_reserved())) {
     return VK_SUCCESS;
   }
-  std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, keepable);
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  pipeline->layout = layout;
+  pipeline->instrumented = infos.wanted(i);
+  pipeline->library = is_library(info);
+  pipeline->keepable = keepable;
+  note_facts(state, info, *pipeline);
   pipeline->handle = plain;
   pipeline->variant(Variant::Plain) = plain;
   pipeline->set_known(Variant::Plain);
@@ -154,6 +155,7 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
     const VkResult result =
         make_variants(state, cache, variant_source(state, info), choice, *pipeline);
     if (result != VK_SUCCESS) return result;
+    compile_ahead(state, cache, info, make_variant(choice.blocks, choice.regions), pipeline);
   }
   state.pipelines.insert(plain, std::move(pipeline));
   return VK_SUCCESS;
@@ -161,8 +163,9 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
 
 // Creates plain pipelines and registers them.
 template <typename Info>
-VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>& infos,
+VkResult create_plain(ObjectState& state, VkPipelineCache cache, std::span<const Info> originals,
                       const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  const PlainInfos<Info> infos(state, originals);
   VkResult result =
       create_pipelines(state, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -181,95 +184,18 @@ VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfo
   return result;
 }
 
-// True if the counting variant may have the application's handle: nothing that the application can
-// ask of the handle tells the variant from the plain pipeline, and it is passed only to
-// vkCmdBindPipeline.
-template <typename Info>
-bool may_stand_in(const ObjectState& state, const PlainInfos<Info>& infos, size_t i) {
-  const Info& info = infos[i];
-  constexpr uint64_t kNeedsPlain =
-      VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
-      VK_PIPELINE_CREATE_LIBRARY_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-      VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
-      VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kIndirectBindable | kCaptureData;
-  if (!infos.wanted(i) || state.needs.plain_handles) return false;
-  if ((pipeline_flags(info) & kNeedsPlain) != 0) return false;
-  if (vk::find_in_chain<VkBaseInStructure>(
-          info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)) {
-    return false;
-  }
-  return !reason_against_counting(state, info, infos.layout(i).get());
-}
-
-// Creates a pipeline with the flag as the variant that recordings will want, or plain while that is
-// made. Leaves `handle` null if neither is possible.
-template <typename Info>
-VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
-                            const PlainInfos<Info>& infos, size_t i, VkPipeline& handle) {
-  const Info& info = infos[i];
-  const VariantChoice choice = choose_variants(state, true, has_fragments(info));
-  std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, true);
-  const VariantSource<Info> source = variant_source(state, info);
-  pipeline->maker = keep_source(state, source, choice);
-  if (!pipeline->maker) return VK_SUCCESS;
-  note_alpha_to_coverage(state, info, *pipeline);
-  const Variant variant = make_variant(true, choice.regions);
-  const VkResult result = create_counting(state, cache, source, variant, pipeline);
-  if (pipeline->handle == VK_NULL_HANDLE) return result;
-  const bool stands_in = pipeline->variant(Variant::Plain) == VK_NULL_HANDLE;
-  if (stands_in) state.has_stand_ins.store(true, std::memory_order_relaxed);
-  handle = pipeline->handle;
-  state.pipelines.insert(handle, std::move(pipeline));
-  return result;
-}
-
-template <typename Info>
-VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
-                              std::span<const Info> originals,
-                              const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  const PlainInfos<Info> infos(state, originals);
-  std::vector<bool> standing(infos.count());
-  for (uint32_t i = 0; i < infos.count() && !allocator; ++i) {
-    standing[i] = may_stand_in(state, infos, i);
-  }
-  if (std::ranges::find(standing, true) == standing.end()) {
-    return create_plain(state, cache, infos, allocator, pipelines);
-  }
-  std::fill_n(pipelines, infos.count(), VkPipeline{VK_NULL_HANDLE});
-  VkResult all = VK_SUCCESS;
-  for (uint32_t i = 0; i < infos.count(); ++i) {
-    Info info = originals[i];
-    if (info.basePipelineIndex >= 0) {
-      info.basePipelineHandle = pipelines[info.basePipelineIndex];
-      info.basePipelineIndex = -1;
-    }
-    VkResult result = VK_SUCCESS;
-    if (standing[i]) {
-      result =
-          vk::guarded([&] { return create_standing_in(state, cache, infos, i, pipelines[i]); });
-    }
-    if (pipelines[i] == VK_NULL_HANDLE && result != VK_PIPELINE_COMPILE_REQUIRED) {
-      const PlainInfos<Info> one(state, {&info, 1});
-      result = create_plain(state, cache, one, allocator, pipelines + i);
-    }
-    if (all >= VK_SUCCESS && result != VK_SUCCESS) all = result;
-    if (result != VK_SUCCESS && returns_early(infos[i])) break;
-  }
-  return all;
-}
-
 }  // namespace
 
 VkResult create_graphics_pipelines(ObjectState& state, VkPipelineCache cache,
                                    std::span<const VkGraphicsPipelineCreateInfo> infos,
                                    const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return create_with_variants(state, cache, infos, allocator, pipelines);
+  return create_plain(state, cache, infos, allocator, pipelines);
 }
 
 VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
                                   std::span<const VkComputePipelineCreateInfo> infos,
                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return create_with_variants(state, cache, infos, allocator, pipelines);
+  return create_plain(state, cache, infos, allocator, pipelines);
 }
 
 void destroy_pipeline(ObjectState& state, VkPipeline pipeline,

@@ -1,7 +1,6 @@
-// Creation of pipelines: those with the flag of VK_ARM_shader_instrumentation as the variant that
-// counts, all others as the application asked for them. vkCreate*Pipelines returns
-// VK_PIPELINE_COMPILE_REQUIRED where the application forbids compilation and what is created needs
-// it. Any other failure of a variant costs the counts, not the pipeline.
+// Creation of pipelines, as the application asked for them. Where their variants have to be made
+// with them, vkCreate*Pipelines returns VK_PIPELINE_COMPILE_REQUIRED if the application forbids
+// compilation and they need it. Any other failure of a variant costs the counts, not the pipeline.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -40,8 +40,10 @@ bool may_pack_indices(ObjectState& state, const Info& info, const Pipeline& pipe
 // Replaces the libraries of a pipeline by their variants and adds the programs of those.
 class LibraryVariants {
  public:
+  // `notices`: on a thread of the layer, which may send no message, takes those of the libraries.
   LibraryVariants(const std::vector<std::shared_ptr<Pipeline>>& known_libraries,
-                  bool alpha_to_coverage, vk::ChainCopy& chain, Variant variant, Program& program) {
+                  bool alpha_to_coverage, vk::ChainCopy& chain, Variant variant, Program& program,
+                  std::vector<std::string>* notices) {
     auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
         VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     if (!info) return;
@@ -49,7 +51,8 @@ class LibraryVariants {
     for (size_t i = 0; i < libraries_.size(); ++i) {
       if (!known_libraries[i]) continue;  // with heaps, its pipeline has no room for pointers
       const auto known = Pipeline::for_alpha_to_coverage(known_libraries[i], alpha_to_coverage);
-      const Variant best = known->choose(variant);
+      const Variant best = notices ? choose_variant(Ahead{*known, *notices, complete_}, variant)
+                                   : known->choose(variant);
       if (best == Variant::Plain) {
         reads_slots_ = reads_slots_ || (known->layout && known->layout->moves_blocks());
         continue;
@@ -62,12 +65,26 @@ class LibraryVariants {
   }
 
   bool changed() const { return changed_; }
+  // False if a recording has to try, and report, the variant of a library.
+  bool complete() const { return complete_; }
   // True if the counters of all libraries are where those of no other library are.
   bool own_ranges() const { return own_ranges_; }
   // True if a plain library reads push data where the record pointers are.
   bool reads_slots() const { return reads_slots_; }
 
  private:
+  // A library whose variants are made on this thread of the layer.
+  struct Ahead {
+    Pipeline& library;
+    std::vector<std::string>& notices;
+    bool& complete;
+
+    bool has(Variant variant) const {
+      complete = library.make_ahead(variant, notices) && complete;
+      return library.variant(variant) != VK_NULL_HANDLE;
+    }
+  };
+
   void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
     const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
     own_ranges_ = own_ranges_ && library.own_ranges;
@@ -80,6 +97,7 @@ class LibraryVariants {
   }
 
   bool changed_ = false;
+  bool complete_ = true;
   bool own_ranges_ = true;
   bool reads_slots_ = false;
   std::vector<VkPipeline> libraries_;
@@ -88,13 +106,15 @@ class LibraryVariants {
 template <typename Info>
 class VariantBuilder {
  public:
-  // `later`: after the pipeline's creation, when compilation is allowed.
+  // `later`: after the pipeline's creation, when compilation is allowed. `ahead`: on a thread of
+  // the layer, and takes the notices of libraries.
   VariantBuilder(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline,
-                 Variant variant, bool later)
+                 Variant variant, bool later, std::vector<std::string>* ahead = nullptr)
       : state_(state),
         source_(source),
         variant_(variant),
         later_(later),
+        ahead_(ahead),
         pipeline_(pipeline),
         info_(source.info),
         chain_(source.info.pNext),
@@ -113,12 +133,14 @@ class VariantBuilder {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
-    libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_);
+    libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_,
+                       ahead_);
+    if (!complete()) return false;
     program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
-    if (variant_ != Variant::Plain && reads_slots()) return false;
+    if (reads_slots()) return false;
     const bool counts =
         !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
-    if (!counts && variant_ != Variant::Plain) return false;
+    if (!counts) return false;
     std::ranges::sort(program_->stages, {}, &StageProgram::stage);
     note_uncounted(*program_, pipeline_.facts.facts.stages);
     finish_info();
@@ -138,42 +160,30 @@ class VariantBuilder {
     }
     return result;
   }
-  // The same if the driver has it in a cache. VK_PIPELINE_COMPILE_REQUIRED otherwise.
-  VkResult find_compiled(VkPipelineCache cache, VkPipeline& handle,
-                         std::shared_ptr<const Program>& finished) {
-    const uint64_t flags = pipeline_flags(info_);
-    set_pipeline_flags(info_, chain_,
-                       flags | VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
-    const VkResult result = compile(cache, handle, finished);
-    set_pipeline_flags(info_, chain_, flags);
-    return result;
-  }
-  bool may_compile() const {
-    return (pipeline_flags(info_) & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT) == 0;
-  }
+  // False if a recording has to try it, and report what fails.
+  bool complete() const { return !libraries_ || libraries_->complete(); }
 
   // Names what runs uninstrumented.
-  void report_refusals() const {
+  std::vector<std::string> notices() const {
+    std::vector<std::string> notices;
     if (reads_slots()) {
-      state_.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
-                                    vk::handle_bits(pipeline_.handle),
-                                    "a pipeline runs uninstrumented: a shader that cannot be "
-                                    "changed reads push data where the "
-                                    "record pointer is");
+      notices.emplace_back(
+          "a pipeline runs uninstrumented: a shader that cannot be changed reads push data where "
+          "the "
+          "record pointer is");
     }
     const bool in_sets = may_be_in_sets() && !pipeline_.library;
     if (in_sets && program_ && !program_->stages.empty() && !program_->own_ranges) {
-      state_.device.messages.notice(
-          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
+      notices.emplace_back(
           "a pipeline runs uninstrumented in execution sets: one of its libraries was created "
           "without VK_PIPELINE_CREATE_2_INDIRECT_BINDABLE_BIT_EXT");
     }
     for (const StageVariants::Refusal& refusal : stages_.refusals()) {
-      state_.device.messages.notice(
-          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
-          fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
-                      to_string(refusal.hash), refusal.reason));
+      notices.push_back(fmt::format("a {} shader ({}) runs uninstrumented: {}",
+                                    stage_name(refusal.stage), to_string(refusal.hash),
+                                    refusal.reason));
     }
+    return notices;
   }
 
  private:
@@ -186,11 +196,6 @@ class VariantBuilder {
     const std::span infos = stages_of(info_);
     for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
     if (sources.empty()) return;
-    if (variant_ == Variant::Plain) {
-      stages_.build(state_.instrumenter, sources, {.variant = variant_});
-      set_stages(info_, stages_.infos());
-      return;
-    }
     const bool in_sets = may_be_in_sets();
     const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const PipelineLayout& layout = *pipeline_.layout;
@@ -246,6 +251,7 @@ class VariantBuilder {
   const VariantSource<Info>& source_;
   Variant variant_;
   bool later_;
+  std::vector<std::string>* ahead_;
   const Pipeline& pipeline_;
   Info info_;
   vk::ChainCopy chain_;
@@ -254,6 +260,14 @@ class VariantBuilder {
   std::shared_ptr<Program> program_;
   std::optional<LibraryVariants> libraries_;
 };
+
+void report(const ObjectState& state, const Pipeline& pipeline,
+            const std::vector<std::string>& notices) {
+  for (const std::string& text : notices) {
+    state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                                 vk::handle_bits(pipeline.handle), text);
+  }
+}
 
 template <typename Info>
 VkResult create_variant(ObjectState& state, VkPipelineCache cache,
@@ -265,17 +279,13 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
     result = builder.compile(cache, pipeline.variant(variant),
                              pipeline.programs[static_cast<size_t>(variant)]);
   }
-  builder.report_refusals();
+  report(state, pipeline, builder.notices());
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next
-  const char* consequence =
-      variant == Variant::Plain
-          ? "runs instrumented where it is not counted, since it could not be "
-            "created without"
-          : "runs uninstrumented: the driver rejected its instrumented variant";
-  state.device.messages.notice(
-      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
-      fmt::format("a pipeline {}: {}", consequence, vk::take_own_failure().text()));
+  report(state, pipeline,
+         {fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented "
+                      "variant: {}",
+                      vk::take_own_failure().text())});
   return VK_SUCCESS;
 }
 
@@ -296,18 +306,28 @@ class KeptSource : public VariantMaker {
   }
 
   void make(Pipeline& pipeline, Variant variant) override {
-    const bool plain = variant == Variant::Plain;
+    report(state_, pipeline, std::exchange(pipeline.notices_from_ahead, {}));
+    if (pipeline.variant(variant) != VK_NULL_HANDLE) return;
     if (variant != full_variant(variant) && may_be_in_set()) return;
     if (variant == Variant::Unnumbered && !may_pack_indices(state_, source_.info, pipeline)) return;
-    if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
+    if (!choice_.has(variant) || !can_count(state_, source_.info, pipeline)) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
   }
 
-  void make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) override {
-    VariantBuilder<Info> builder(state_, source_, pipeline, variant, true);
-    if (!builder.prepare()) return;
-    builder.compile(cache, pipeline.variant(variant),
-                    pipeline.programs[static_cast<size_t>(variant)]);
+  bool make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) override {
+    if (!choice_.has(variant)) return true;
+    if (const char* reason = reason_against_counting(state_, source_.info, pipeline.layout.get())) {
+      return *reason == '\0';
+    }
+    std::vector<std::string> notices;
+    VariantBuilder<Info> builder(state_, source_, pipeline, variant, true, &notices);
+    const bool counts = builder.prepare();
+    std::ranges::move(builder.notices(), std::back_inserter(notices));
+    if (!counts) return builder.complete() && notices.empty();
+    const VkResult result = builder.compile(cache, pipeline.variant(variant),
+                                            pipeline.programs[static_cast<size_t>(variant)]);
+    if (result == VK_SUCCESS) pipeline.notices_from_ahead = std::move(notices);
+    return result == VK_SUCCESS;
   }
 
  private:
@@ -421,43 +441,12 @@ VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSo
   return create_variant(state, cache, source, variant, false, pipeline);
 }
 
-template <typename Info>
-VkResult create_counting(ObjectState& state, VkPipelineCache cache,
-                         const VariantSource<Info>& source, Variant variant,
-                         const std::shared_ptr<Pipeline>& pipeline) {
-  VariantBuilder<Info> builder(state, source, *pipeline, variant, false);
-  if (!builder.prepare()) return VK_SUCCESS;
-  VkPipeline handle = VK_NULL_HANDLE;
-  std::shared_ptr<const Program>& program = pipeline->programs[static_cast<size_t>(variant)];
-  Variant created = variant;
-  VkResult result = VK_PIPELINE_COMPILE_REQUIRED;
-  const bool ahead = state.compile_threads.enabled() && builder.may_compile() &&
-                     !state.has_callbacks.load(std::memory_order_relaxed);
-  if (ahead) result = builder.find_compiled(cache, handle, program);
-  if (ahead && result == VK_PIPELINE_COMPILE_REQUIRED &&
-      state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); })) {
-    created = Variant::Plain;
-    result = create_pipelines(state, cache, 1, &source.info, nullptr, &handle);
-    if (result != VK_SUCCESS) handle = VK_NULL_HANDLE;
-  } else if (handle == VK_NULL_HANDLE) {
-    result = builder.compile(cache, handle, program);
-  }
-  if (handle == VK_NULL_HANDLE) return result;
-  pipeline->handle = handle;
-  pipeline->variant(created) = handle;
-  pipeline->set_known(created);
-  builder.report_refusals();
-  return result;
-}
-
 #define TALLY_INSTANTIATE(Info)                                                                \
   template VariantSource<Info> variant_source(ObjectState&, const Info&);                      \
   template std::shared_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
                                                      VariantChoice);                           \
   template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
                                  Variant, Pipeline&);                                          \
-  template VkResult create_counting(ObjectState&, VkPipelineCache, const VariantSource<Info>&, \
-                                    Variant, const std::shared_ptr<Pipeline>&);                \
   template const char* reason_against_counting(const ObjectState&, const Info&,                \
                                                const PipelineLayout*);                         \
   template bool can_count(ObjectState&, const Info&, const Pipeline&);

@@ -58,16 +58,6 @@ template <typename Info>
 VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                       Variant variant, Pipeline& pipeline);
 
-// Creates a pipeline as a variant that counts, whose handle is the application's; or, where that
-// needs compilation and a thread of the layer is free, as the plain variant, while that thread
-// makes the one that counts. The handle stays null if this is not possible: if there is nothing to
-// count, or on failure. The result is then VK_PIPELINE_COMPILE_REQUIRED if the application forbids
-// compilation. The pipeline has its maker.
-template <typename Info>
-VkResult create_counting(ObjectState& state, VkPipelineCache cache,
-                         const VariantSource<Info>& source, Variant variant,
-                         const std::shared_ptr<Pipeline>& pipeline);
-
 // Why no pipeline of this layout can count; null if it can. "" if there is nothing to count.
 template <typename Info>
 const char* reason_against_counting(const ObjectState& state, const Info& info,

@@ -39,8 +39,7 @@ struct NewShader {
   std::shared_ptr<ShaderObject> shader;
 };
 
-// Call while the shaders are created: of one shader, or of all that are linked. Makes the variant
-// of shaders with the flag, whose creation says what runs uninstrumented.
+// Call while the shaders are created: of one shader, or of all that are linked.
 void set_up_variants(ObjectState& state, std::vector<NewShader> shaders);
 
 namespace {
@@ -580,9 +579,6 @@ void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
                       vk::handle_bits(shaders.front().shader->variant(Variant::Plain)));
   }
   const auto maker = set_maker(state, choice, shaders, kept, in_sets);
-  if (instrumented) {
-    shaders.front().shader->choose(make_variant(choice.blocks, choice.regions));
-  }
   if (in_sets || !fragments || (!kept && !maker->tests_early())) return;
   for (NewShader& shader : shaders) {
     shader.shader = shader.shader->covering = covering_of(*shader.shader);

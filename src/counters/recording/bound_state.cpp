@@ -235,21 +235,10 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
 
 void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant) {
   if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) invalidate_pointer();
-  if (variant == Variant::Plain) variant = plain_variant(bound);
   bound.variant = variant;
   bound.run = {};
   bound.query_run = {};
   bind_handles(point, bound, variant);
-}
-
-// Without a plain pipeline the counting one runs, with a null record pointer.
-Variant BoundState::plain_variant(Bound& bound) {
-  if (bound.shaders || !objects_.has_stand_ins.load(std::memory_order_relaxed)) {
-    return Variant::Plain;
-  }
-  if (!resolve(bound) || bound.pipeline->original().has(Variant::Plain)) return Variant::Plain;
-  status_.set(RecordingStatus::kDirtyPointer);
-  return bound.pipeline->original().standing_in();
 }
 
 void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant) {
@@ -263,13 +252,7 @@ void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant v
   }
   next_.CmdBindPipeline(
       commands_, point,
-      variant == Variant::Plain ? plain_handle(bound) : bound.pipeline->variant(variant));
-}
-
-VkPipeline BoundState::plain_handle(Bound& bound) {
-  if (!objects_.has_stand_ins.load(std::memory_order_relaxed)) return bound.handle;
-  if (!resolve(bound)) return bound.handle;
-  return bound.pipeline->original().variant(Variant::Plain);
+      variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
 }
 
 void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
@@ -285,7 +268,8 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
   bind_variant(point, *bound, wanted_variant(point, *bound));
   // The application may set dynamic state before the draw.
   if (point == VK_PIPELINE_BIND_POINT_GRAPHICS && bound->variant != Variant::Plain &&
-      dynamic_facts_.samples.covers_by_alpha && bound->pipeline->original().has_covering) {
+      dynamic_facts_.samples.covers_by_alpha &&
+      (bound->pipeline->has_covering || bound->pipeline->is_covering())) {
     status_.set(RecordingStatus::kDirtyPipelines);
   }
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();

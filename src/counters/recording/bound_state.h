@@ -260,8 +260,6 @@ class BoundState {
   bool choose_alpha_to_coverage(bool enabled);
   void restore_push_data(const Bound& bound, const PipelineLayout* layout);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
-  Variant plain_variant(Bound& bound);
-  VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;
   std::shared_ptr<Pipeline> find_shader_set(const Bound& bound);

@@ -84,16 +84,17 @@ TEST_F(LateVariants, include_one_with_packed_draw_indices_once_many_draws_have_a
   EXPECT_EQ(created(), 3u);
 }
 
-TEST_F(LateVariants, a_pipeline_with_the_flag_is_created_once_and_plain_when_it_runs_uncounted) {
+TEST_F(LateVariants, with_the_flag_are_made_once_the_pipeline_runs_instrumented) {
   const Pipeline pipeline = make_orange(&kInstrument);
+  const Pipeline never_bound = make_orange(&kInstrument);
+  draw_uncounted(draw_with(pipeline));
+  EXPECT_EQ(created(), 2u);
   EXPECT_EQ(instrumented_fragments(draw_with(pipeline)), kPixels);
+  EXPECT_EQ(created(), 3u);
   EXPECT_EQ(fragments_of(draw_with(pipeline)), kPixels);
-  EXPECT_EQ(created(), 1u);
-  draw_uncounted(draw_with(pipeline));
-  EXPECT_EQ(created(), 2u);
   draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(instrumented_fragments(draw_with(pipeline)), kPixels);
-  EXPECT_EQ(created(), 2u);
+  EXPECT_EQ(created(), 3u);
 }
 
 // Depth, blending, a vertex binding with a divisor of its own, specialization: whatever the variant
@@ -160,11 +161,24 @@ TEST_F(LateVariants, a_layout_without_room_is_said_once_and_the_plain_pipeline_r
   EXPECT_EQ(created(), 1u);
 }
 
-TEST_F(LateVariants, a_pipeline_with_the_flag_that_cannot_count_is_plain_and_said_at_creation) {
+TEST_F(LateVariants, with_the_flag_that_cannot_be_made_are_said_once_and_the_plain_pipeline_runs) {
   setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
   const Pipeline pipeline = make_orange(&kInstrument);
-  EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
   draw_uncounted(draw_with(pipeline));
+  EXPECT_EQ(notices("the driver rejected its instrumented variant"), 0u);
+  for (int i = 0; i < 2; ++i) {
+    const RenderTarget target(context());
+    const Instrumentation instrumentation(context());
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      target.begin(commands);
+      draw_with(pipeline)(commands);
+      target.end(commands);
+      instrumentation.end(commands);
+    });
+    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
+    EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
+  }
   EXPECT_EQ(created(), 1u);
 }
 
