@@ -3,8 +3,6 @@
 #include "counters/layer/entry_points.h"
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/pipeline_creation.h"
-#include "counters/pipelines/ray_pipeline_creation.h"
-#include "counters/pipelines/shader_object_creation.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {

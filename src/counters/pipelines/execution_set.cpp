@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <type_traits>
 #include <utility>
 
 #include "counters/pipelines/object_state.h"
 #include "counters/pipelines/shader_layouts.h"
-#include "counters/pipelines/shader_object_creation.h"
+#include "counters/pipelines/variants.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -44,11 +43,11 @@ struct Pipelines {
   }
   // True if the counters of the variant are where those of no other entry are.
   static bool is_apart(const Pipeline& pipeline, Variant variant) {
-    const auto& program = pipeline.programs[static_cast<size_t>(variant)];
+    const auto& program = pipeline.program(variant);
     return program && program->own_ranges;
   }
   static void add(Program& program, const Pipeline& pipeline, Variant variant, uint32_t index) {
-    const Program& added = *pipeline.programs[static_cast<size_t>(variant)];
+    const Program& added = *pipeline.program(variant);
     for (size_t slot = 0; slot < kAddressSlots; ++slot) {
       program.capacities[slot] = std::max(program.capacities[slot], added.capacities[slot]);
     }
@@ -80,12 +79,13 @@ struct Shaders {
     return state.shaders.find(handle);
   }
   static bool is_apart(const ShaderObject& shader, Variant variant) {
-    return shader.range(variant) && shader.info(variant);
+    const ShaderVariant& counting = *shader.find(variant);
+    return counting.range && counting.info;
   }
   // Any stages may be in the same draw: one that makes primitives has to count them.
   static void add(Program& program, const ShaderObject& shader, Variant variant, uint32_t index) {
-    const auto& info = shader.info(variant);
-    const uint32_t first = shader.range(variant)->first;
+    const auto& info = shader.find(variant)->info;
+    const uint32_t first = shader.find(variant)->range->first;
     Program alone;
     alone.add_at(first, shader.stage, slot_of_shader(shader.stage), info);
     note_uncounted(alone, shader.stage);
@@ -103,9 +103,7 @@ struct Shaders {
   }
 };
 
-constexpr Variant without_blocks(Variant variant) {
-  return make_variant(false, counts_regions(variant));
-}
+constexpr Variant without_blocks(Variant variant) { return {.regions = variant.regions}; }
 
 template <typename Kind>
 class SetOf : public ExecutionSet {
@@ -121,9 +119,9 @@ class SetOf : public ExecutionSet {
   Recorded record(Variant variant) override {
     const std::lock_guard lock(mutex_);
     if (std::ranges::any_of(entries_, has_unusual_layout)) return {};
-    Copies& copies = copies_[static_cast<size_t>(variant)];
+    Copies& copies = copies_of(variant);
     if (!copies.newest && !make_copy(variant)) return {};
-    if (!copies.program && counts_blocks(variant)) copies.program = make_program(variant);
+    if (!copies.program && variant.blocks) copies.program = make_program(variant);
     return {copies.newest, copies.program};
   }
 
@@ -131,12 +129,11 @@ class SetOf : public ExecutionSet {
     const std::lock_guard lock(mutex_);
     const bool instrumented = std::ranges::any_of(
         entries_, [](const Entry& entry) { return entry.known && entry.known->instrumented; });
-    if (instrumented && !copies_[static_cast<size_t>(Variant::Blocks)].newest) {
-      make_copy(Variant::Blocks);
-    }
+    if (instrumented && !copies_of(Variant::Blocks).newest) make_copy(Variant::Blocks);
     std::vector<VkIndirectExecutionSetEXT> sets;
-    for (const Copies& copies : copies_) {
-      if (copies.newest) sets.push_back(copies.newest->handle());
+    for (const Variant variant : kFullVariants) {
+      const Copies* copies = copies_.find(variant);
+      if (copies && copies->newest) sets.push_back(copies->newest->handle());
     }
     return sets;
   }
@@ -147,34 +144,29 @@ class SetOf : public ExecutionSet {
   // keeps the set that it knows, where the blocks of the new entry are not counted.
   void update(std::span<const typename Kind::Write> writes) override {
     const std::lock_guard lock(mutex_);
-    std::array<bool, kVariants> current{};
-    for (const Variant variant : kCounting) {
-      Copies& copies = copies_[static_cast<size_t>(variant)];
-      current[static_cast<size_t>(variant)] =
-          !counts_blocks(variant) || !copies.recorded() || replace_newest(variant);
+    std::vector<Variant> kept;  // the sets that recordings keep
+    for (const Variant variant : kFullVariants) {
+      Copies& copies = copies_of(variant);
+      if (variant.blocks && copies.recorded() && !replace_newest(variant)) kept.push_back(variant);
       copies.program.reset();
     }
     for (const typename Kind::Write& one : writes) {
       if (one.index >= entries_.size()) continue;
       Entry& entry = entries_[one.index];
       entry = {Kind::find(state_, Kind::written(one)), Kind::written(one)};
-      for (const Variant variant : kCounting) {
-        if (!current[static_cast<size_t>(variant)]) refuse(entry, variant);
-        write(one.index, variant);
-      }
+      for (const Variant variant : kept) refuse(entry, variant);
+      for (const Variant variant : kFullVariants) write(one.index, variant);
     }
   }
 
  protected:
-  static constexpr std::array kCounting = {Variant::Blocks, Variant::Regions, Variant::Both};
-
   // An empty set for as many entries, of variants. Null if that is not possible any more.
   virtual VkIndirectExecutionSetEXT create_another(Variant) const { return VK_NULL_HANDLE; }
 
   ObjectState& state() const { return state_; }
   size_t size() const { return entries_.size(); }
   void add(Variant variant, VkIndirectExecutionSetEXT set) {
-    copies_[static_cast<size_t>(variant)].newest = std::make_shared<const Copy>(state_, set);
+    copies_of(variant).newest = std::make_shared<const Copy>(state_, set);
   }
   // The handle that the driver gets for an entry.
   Handle handle_of(size_t index, Variant variant) const {
@@ -182,9 +174,13 @@ class SetOf : public ExecutionSet {
   }
   // True if the entries together count exactly this.
   bool counts(Variant variant) const {
-    uint8_t counted = 0;
-    for (const Entry& entry : entries_) counted |= static_cast<uint8_t>(chosen(entry, variant));
-    return counted == static_cast<uint8_t>(variant);
+    Variant counted;
+    for (const Entry& entry : entries_) {
+      const Variant best = chosen(entry, variant);
+      counted.blocks = counted.blocks || best.blocks;
+      counted.regions = counted.regions || best.regions;
+    }
+    return counted == variant;
   }
   // An entry that counts.
   Handle any_counting(Variant variant) const {
@@ -197,7 +193,7 @@ class SetOf : public ExecutionSet {
   struct Entry {
     std::shared_ptr<typename Kind::Object> known;  // null: not known, or not written
     Handle plain = VK_NULL_HANDLE;
-    std::array<bool, kVariants> refused{};  // no record has room for it
+    std::vector<Variant> refused;  // no record has room for it
   };
   // The layer's sets with the entries' variants.
   struct Copies {
@@ -207,7 +203,12 @@ class SetOf : public ExecutionSet {
 
     // True if a recording keeps the newest.
     bool recorded() const { return newest.use_count() > 1; }
+    explicit operator bool() const { return true; }
   };
+
+  Copies& copies_of(Variant variant) {
+    return *copies_.want(variant, [](Copies*) {});
+  }
 
   // True if its record pointers are elsewhere in push data than those of most others, or it reads
   // push data that are copied before a command: those of an entry are not known then.
@@ -219,18 +220,19 @@ class SetOf : public ExecutionSet {
   }
   static Variant chosen(const Entry& entry, Variant variant) {
     if (!entry.known) return Variant::Plain;
-    if (entry.refused[static_cast<size_t>(variant)]) variant = without_blocks(variant);
+    if (std::ranges::find(entry.refused, variant) != entry.refused.end())
+      variant = without_blocks(variant);
     if (variant == Variant::Plain) return variant;
-    const Variant best = entry.known->choose(variant);
-    return counts_blocks(best) && !Kind::is_apart(*entry.known, best) ? Variant::Plain : best;
+    const Variant best = entry.known->make_best(variant);
+    return best.blocks && !Kind::is_apart(*entry.known, best) ? Variant::Plain : best;
   }
   static Handle handle_of(const Entry& entry, Variant variant) {
     const Variant best = chosen(entry, variant);
-    return best == Variant::Plain ? entry.plain : std::as_const(*entry.known).variant(best);
+    return best == Variant::Plain ? entry.plain : entry.known->find(best)->handle;
   }
 
   void refuse(Entry& entry, Variant variant) const {
-    entry.refused[static_cast<size_t>(variant)] = true;
+    entry.refused.push_back(variant);
     state_.device.messages.notice(
         kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
         fmt::format("a {} that was written to an execution set after the set was recorded runs "
@@ -239,7 +241,7 @@ class SetOf : public ExecutionSet {
   }
 
   void note_earlier(const Entry& entry, Variant variant) const {
-    if (!counts_blocks(chosen(entry, variant))) return;
+    if (!chosen(entry, variant).blocks) return;
     state_.device.messages.notice(
         kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
         fmt::format("a {} was written to an execution set after the set was recorded: that "
@@ -248,9 +250,9 @@ class SetOf : public ExecutionSet {
   }
 
   // Writes an entry to the sets of the variant.
-  void write(uint32_t index, Variant variant) const {
+  void write(uint32_t index, Variant variant) {
     const Entry& entry = entries_[index];
-    const Copies& copies = copies_[static_cast<size_t>(variant)];
+    const Copies& copies = copies_of(variant);
     for (const auto& one : copies.older) {
       const std::shared_ptr<const Copy> copy = one.lock();
       if (copy) {
@@ -284,7 +286,7 @@ class SetOf : public ExecutionSet {
   }
 
   bool replace_newest(Variant variant) {
-    Copies& copies = copies_[static_cast<size_t>(variant)];
+    Copies& copies = copies_of(variant);
     std::erase_if(copies.older, [](const auto& copy) { return copy.expired(); });
     copies.older.reserve(copies.older.size() + 1);
     const std::shared_ptr<const Copy> replaced = copies.newest;
@@ -300,7 +302,7 @@ class SetOf : public ExecutionSet {
       const Entry& entry = entries_[i];
       if (entry.plain == VK_NULL_HANDLE) continue;
       const Variant best = chosen(entry, variant);
-      if (counts_blocks(best)) {
+      if (best.blocks) {
         Kind::add(*program, *entry.known, best, i);
       } else {
         add_uncounted(*program, VK_SHADER_STAGE_ALL);
@@ -312,7 +314,7 @@ class SetOf : public ExecutionSet {
   ObjectState& state_;
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::array<Copies, kVariants> copies_;  // by variant; none of Variant::Plain
+  Variants<Copies> copies_;
 };
 
 VkIndirectExecutionSetEXT create(const ObjectState& state,
@@ -348,7 +350,7 @@ class ShaderObjectSet : public SetOf<Shaders> {
  public:
   ShaderObjectSet(ObjectState& state, const VkIndirectExecutionSetShaderInfoEXT& info)
       : SetOf(state, std::span(info.pInitialShaders, info.shaderCount), info.maxShaderCount) {
-    for (const Variant variant : kCounting) {
+    for (const Variant variant : kFullVariants) {
       if (!counts(variant)) continue;
       const VkIndirectExecutionSetEXT set = create_with(variant, info);
       if (set != VK_NULL_HANDLE) add(variant, set);

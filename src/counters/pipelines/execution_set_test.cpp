@@ -67,12 +67,10 @@ class ExecutionSets : public testing::Test {
     auto pipeline = std::make_shared<Pipeline>(VkDevice{}, driver_);
     pipeline->handle = handle;
     pipeline->instrumented = true;
-    pipeline->variant(Variant::Plain) = handle;
-    pipeline->variant(Variant::Blocks) = handle_of<VkPipeline>(vk::handle_bits(handle) + 100);
     auto program = std::make_shared<Program>();
     program->own_ranges = true;
-    pipeline->programs[static_cast<size_t>(Variant::Blocks)] = program;
-    for (size_t i = 0; i < kVariants; ++i) pipeline->set_known(static_cast<Variant>(i));
+    pipeline->keep(Variant::Blocks,
+                   {handle_of<VkPipeline>(vk::handle_bits(handle) + 100), program, {}});
     state_.pipelines.insert(handle, pipeline);
   }
   // As the application does.

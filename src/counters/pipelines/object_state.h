@@ -14,6 +14,7 @@
 #include "counters/pipelines/compile_threads.h"
 #include "counters/pipelines/pipeline.h"
 #include "counters/pipelines/pipeline_contents.h"
+#include "counters/pipelines/shader_set.h"
 #include "counters/shaders/instrumenter.h"
 #include "counters/shaders/program.h"
 #include "vk/handles.h"

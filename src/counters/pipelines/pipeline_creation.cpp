@@ -84,8 +84,8 @@ void note_alpha_to_coverage(const ObjectState& state, const Info& info, Pipeline
   const std::optional<bool> enabled = alpha_to_coverage_of(info, pipeline.facts);
   const bool fragments = (pipeline.facts.facts.stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
   const bool drawn_from_sets = !is_library(info) && (pipeline_flags(info) & kIndirectBindable) != 0;
-  pipeline.has_covering = !enabled && fragments && pipeline.maker && !drawn_from_sets;
-  pipeline.alpha_to_coverage = enabled.value_or(!pipeline.has_covering);
+  pipeline.by_alpha_to_coverage = !enabled && fragments && pipeline.maker && !drawn_from_sets;
+  pipeline.alpha_to_coverage = enabled.value_or(!pipeline.by_alpha_to_coverage);
   if (!enabled && fragments && drawn_from_sets && pipeline.facts.samples.may_fail_tests()) {
     notice_late_tests(state.device.messages, VK_OBJECT_TYPE_PIPELINE,
                       vk::handle_bits(pipeline.handle));
@@ -105,8 +105,7 @@ VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantS
   note_alpha_to_coverage(state, source.info, pipeline);
   if (pipeline.maker) return VK_SUCCESS;
   const bool counts = can_count(state, source.info, pipeline);
-  for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
-    pipeline.set_known(variant);
+  for (const Variant variant : kFullVariants) {
     if (!counts || !choice.has(variant)) continue;
     const VkResult result = make_variant(state, cache, source, variant, pipeline);
     if (result != VK_SUCCESS) return result;
@@ -149,13 +148,12 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   pipeline->keepable = keepable;
   note_facts(state, info, *pipeline);
   pipeline->handle = plain;
-  pipeline->variant(Variant::Plain) = plain;
-  pipeline->set_known(Variant::Plain);
   if (variants) {
     const VkResult result =
         make_variants(state, cache, variant_source(state, info), choice, *pipeline);
     if (result != VK_SUCCESS) return result;
-    compile_ahead(state, cache, info, make_variant(choice.blocks, choice.regions), pipeline);
+    compile_ahead(state, cache, info, {.blocks = choice.blocks, .regions = choice.regions},
+                  pipeline);
   }
   state.pipelines.insert(plain, std::move(pipeline));
   return VK_SUCCESS;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "counters/pipelines/kept_create_info.h"
 #include "counters/pipelines/object_state.h"
@@ -14,6 +16,55 @@
 #include "vk/own_call.h"
 
 namespace tally::counters {
+
+Pipeline::~Pipeline() {
+  destroy_variants();
+  if (owns_handle) next.DestroyPipeline(device, handle, nullptr);
+}
+
+bool Pipeline::make(Variant which) {
+  return variants_.want(which, [&](PipelineVariant* ahead) {
+    if (ahead) {
+      maker->report(*this, std::exchange(ahead->notices, {}));
+    } else if (maker) {
+      maker->make(*this, which);
+    }
+  }) != nullptr;
+}
+
+void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
+  variants_.make_ahead(which, [&] {
+    if (maker) maker->make_ahead(*this, which, cache);
+  });
+}
+
+std::optional<const PipelineVariant*> Pipeline::make_ahead(Variant which,
+                                                           std::vector<std::string>& notices) {
+  bool decided = true;
+  const PipelineVariant* variant = nullptr;
+  variants_.use_ahead(
+      which,
+      [&] {
+        decided = false;
+        decided = maker && maker->make_ahead(*this, which, VK_NULL_HANDLE);
+      },
+      [&](PipelineVariant* made) {
+        if (!made) return;
+        std::ranges::move(std::exchange(made->notices, {}), std::back_inserter(notices));
+        if (*made) variant = made;
+      });
+  return decided ? std::optional(variant) : std::nullopt;
+}
+
+void Pipeline::destroy_variants() {
+  variants_.close([&](PipelineVariant& variant) {
+    const VkPipeline destroyed = std::exchange(variant.handle, VK_NULL_HANDLE);
+    if (destroyed == VK_NULL_HANDLE || destroyed == handle) return;
+    next.DestroyPipeline(device, destroyed, nullptr);
+  });
+  maker.reset();
+}
+
 namespace {
 
 #ifndef VK_NV_DEVICE_GENERATED_COMMANDS_COMPUTE_EXTENSION_NAME  // newer than Debian 12's headers
@@ -42,7 +93,7 @@ class LibraryVariants {
  public:
   // `notices`: on a thread of the layer, which may send no message, takes those of the libraries.
   LibraryVariants(const std::vector<std::shared_ptr<Pipeline>>& known_libraries,
-                  bool alpha_to_coverage, vk::ChainCopy& chain, Variant variant, Program& program,
+                  vk::ChainCopy& chain, Variant variant, Program& program,
                   std::vector<std::string>* notices) {
     auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
         VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
@@ -50,16 +101,18 @@ class LibraryVariants {
     libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
     for (size_t i = 0; i < libraries_.size(); ++i) {
       if (!known_libraries[i]) continue;  // with heaps, its pipeline has no room for pointers
-      const auto known = Pipeline::for_alpha_to_coverage(known_libraries[i], alpha_to_coverage);
-      const Variant best = notices ? choose_variant(Ahead{*known, *notices, complete_}, variant)
-                                   : known->choose(variant);
-      if (best == Variant::Plain) {
-        reads_slots_ = reads_slots_ || (known->layout && known->layout->moves_blocks());
+      Pipeline& known = *known_libraries[i];
+      const PipelineVariant* best = nullptr;
+      const Variant which =
+          notices ? make_best_ahead(known, variant, *notices, best) : known.make_best(variant);
+      if (which == Variant::Plain) {
+        reads_slots_ = reads_slots_ || (known.layout && known.layout->moves_blocks());
         continue;
       }
-      libraries_[i] = known->variant(best);
+      if (!notices) best = known.find(which);
+      libraries_[i] = best->handle;
       changed_ = true;
-      if (counts_blocks(best)) add_program(*known, best, program);
+      if (which.blocks) add_program(*best->program, program);
     }
     info->pLibraries = libraries_.data();
   }
@@ -73,20 +126,19 @@ class LibraryVariants {
   bool reads_slots() const { return reads_slots_; }
 
  private:
-  // A library whose variants are made on this thread of the layer.
-  struct Ahead {
-    Pipeline& library;
-    std::vector<std::string>& notices;
-    bool& complete;
+  // Makes the variants of the library on this thread of the layer.
+  Variant make_best_ahead(Pipeline& library, Variant variant, std::vector<std::string>& notices,
+                          const PipelineVariant*& best) {
+    if (!library.by_alpha_to_coverage) variant.alpha_to_coverage = false;
+    return best_variant(variant, [&](Variant which) {
+      const auto made = library.make_ahead(which, notices);
+      complete_ = complete_ && made;
+      best = made.value_or(nullptr);
+      return best != nullptr;
+    });
+  }
 
-    bool has(Variant variant) const {
-      complete = library.make_ahead(variant, notices) && complete;
-      return library.variant(variant) != VK_NULL_HANDLE;
-    }
-  };
-
-  void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
-    const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
+  void add_program(const Program& library, Program& program) {
     own_ranges_ = own_ranges_ && library.own_ranges;
     program.ranges.insert(program.ranges.end(), library.ranges.begin(), library.ranges.end());
     program.max_shards_log2 = std::min(program.max_shards_log2, library.max_shards_log2);
@@ -133,8 +185,8 @@ class VariantBuilder {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
-    libraries_.emplace(source_.libraries, pipeline_.alpha_to_coverage, chain_, variant_, *program_,
-                       ahead_);
+    libraries_.emplace(source_.libraries, chain_,
+                       variant_.with_alpha_to_coverage(alpha_to_coverage()), *program_, ahead_);
     if (!complete()) return false;
     program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
     if (reads_slots()) return false;
@@ -147,17 +199,14 @@ class VariantBuilder {
     return true;
   }
 
-  // `handle` stays null on failure.
-  VkResult compile(VkPipelineCache cache, VkPipeline& handle,
-                   std::shared_ptr<const Program>& finished) {
-    const VkResult result = stages_.lacks_module()
-                                ? VK_ERROR_OUT_OF_HOST_MEMORY
-                                : create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
-    if (result == VK_SUCCESS) {
-      finished = program_;
-    } else {
-      handle = VK_NULL_HANDLE;
-    }
+  // `made` stays as it is on failure.
+  VkResult compile(VkPipelineCache cache, PipelineVariant& made) {
+    if (stages_.lacks_module()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    VkPipeline handle = VK_NULL_HANDLE;
+    const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
+    if (result != VK_SUCCESS) return result;
+    made.handle = handle;
+    made.program = program_;
     return result;
   }
   // False if a recording has to try it, and report what fails.
@@ -187,6 +236,9 @@ class VariantBuilder {
   }
 
  private:
+  bool alpha_to_coverage() const {
+    return pipeline_.alpha_to_coverage || variant_.alpha_to_coverage;
+  }
   bool reads_slots() const {
     return stages_.reads_slots() || (libraries_ && libraries_->reads_slots());
   }
@@ -199,12 +251,13 @@ class VariantBuilder {
     const bool in_sets = may_be_in_sets();
     const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const PipelineLayout& layout = *pipeline_.layout;
+    const Variant counted = variant_.with_alpha_to_coverage(false);
     const bool number_draws =
-        variant_ == Variant::Blocks && may_pack_indices(state_, info_, pipeline_);
-    StageVariants::Request request{variant_,
+        counted == Variant::Blocks && may_pack_indices(state_, info_, pipeline_);
+    StageVariants::Request request{counted,
                                    layout.addressing(two_slots),
-                                   pipeline_.alpha_to_coverage,
-                                   source_.multiview && counts_regions(variant_),
+                                   alpha_to_coverage(),
+                                   source_.multiview && counted.regions,
                                    has_primitive_ids(sources),
                                    tessellation_of(sources),
                                    number_draws};
@@ -220,7 +273,7 @@ class VariantBuilder {
 
   // True if it may be in an execution set, or is a library of such a pipeline.
   bool may_be_in_sets() const {
-    return counts_blocks(variant_) && (pipeline_flags(info_) & kIndirectBindable) != 0;
+    return variant_.blocks && (pipeline_flags(info_) & kIndirectBindable) != 0;
   }
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
@@ -261,8 +314,8 @@ class VariantBuilder {
   std::optional<LibraryVariants> libraries_;
 };
 
-void report(const ObjectState& state, const Pipeline& pipeline,
-            const std::vector<std::string>& notices) {
+void report_notices(const ObjectState& state, const Pipeline& pipeline,
+                    const std::vector<std::string>& notices) {
   for (const std::string& text : notices) {
     state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
                                  vk::handle_bits(pipeline.handle), text);
@@ -276,16 +329,18 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   VariantBuilder<Info> builder(state, source, pipeline, variant, later);
   VkResult result = VK_SUCCESS;
   if (builder.prepare()) {
-    result = builder.compile(cache, pipeline.variant(variant),
-                             pipeline.programs[static_cast<size_t>(variant)]);
+    PipelineVariant made;
+    result = builder.compile(cache, made);
+    if (result == VK_SUCCESS) pipeline.keep(variant, std::move(made));
   }
-  report(state, pipeline, builder.notices());
+  report_notices(state, pipeline, builder.notices());
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-  if (variant != full_variant(variant)) return VK_SUCCESS;  // the full variant is tried next
-  report(state, pipeline,
-         {fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented "
-                      "variant: {}",
-                      vk::take_own_failure().text())});
+  if (variant != variant.full()) return VK_SUCCESS;  // the full variant is tried next
+  report_notices(
+      state, pipeline,
+      {fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented "
+                   "variant: {}",
+                   vk::take_own_failure().text())});
   return VK_SUCCESS;
 }
 
@@ -306,10 +361,8 @@ class KeptSource : public VariantMaker {
   }
 
   void make(Pipeline& pipeline, Variant variant) override {
-    report(state_, pipeline, std::exchange(pipeline.notices_from_ahead, {}));
-    if (pipeline.variant(variant) != VK_NULL_HANDLE) return;
-    if (variant != full_variant(variant) && may_be_in_set()) return;
-    if (variant == Variant::Unnumbered && !may_pack_indices(state_, source_.info, pipeline)) return;
+    if (variant != variant.full() && may_be_in_set()) return;
+    if (variant.no_draw_index && !may_pack_indices(state_, source_.info, pipeline)) return;
     if (!choice_.has(variant) || !can_count(state_, source_.info, pipeline)) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
   }
@@ -324,10 +377,15 @@ class KeptSource : public VariantMaker {
     const bool counts = builder.prepare();
     std::ranges::move(builder.notices(), std::back_inserter(notices));
     if (!counts) return builder.complete() && notices.empty();
-    const VkResult result = builder.compile(cache, pipeline.variant(variant),
-                                            pipeline.programs[static_cast<size_t>(variant)]);
-    if (result == VK_SUCCESS) pipeline.notices_from_ahead = std::move(notices);
-    return result == VK_SUCCESS;
+    PipelineVariant made;
+    if (builder.compile(cache, made) != VK_SUCCESS) return false;
+    made.notices = std::move(notices);
+    pipeline.keep(variant, std::move(made), true);
+    return true;
+  }
+
+  void report(const Pipeline& pipeline, const std::vector<std::string>& notices) override {
+    report_notices(state_, pipeline, notices);
   }
 
  private:

@@ -41,7 +41,7 @@ struct VariantChoice {
   bool regions = false;
 
   bool has(Variant variant) const {
-    return (!counts_blocks(variant) || blocks) && (!counts_regions(variant) || regions);
+    return (!variant.blocks || blocks) && (!variant.regions || regions);
   }
 };
 
@@ -51,7 +51,7 @@ template <typename Info>
 std::shared_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
                                           VariantChoice choice);
 
-// Makes a variant while the pipeline is created. The variant stays null if there is nothing to
+// Makes a variant while the pipeline is created. There is no variant if there is nothing to
 // count. Returns VK_SUCCESS or VK_PIPELINE_COMPILE_REQUIRED: any other failure costs the counts,
 // not the pipeline.
 template <typename Info>

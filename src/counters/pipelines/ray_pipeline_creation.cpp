@@ -1,5 +1,3 @@
-#include "counters/pipelines/ray_pipeline_creation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +84,6 @@ class Draft {
   void adopt(VkPipeline handle) {
     auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
     pipeline->handle = handle;
-    pipeline->variant(Variant::Plain) = handle;
     pipeline->layout = layout_;
     pipeline->instrumented = flagged_;
     pipeline->ray_stages = stage_count();
@@ -98,16 +95,14 @@ class Draft {
                                 library->ranges.end());
       }
     }
-    if (!program_->stages.empty()) {
-      pipeline->variant(Variant::Blocks) = handle;
-      pipeline->programs[static_cast<size_t>(Variant::Blocks)] = program_;
-    }
+    if (!program_->stages.empty()) pipeline->keep(Variant::Blocks, {handle, program_, {}});
     state_.pipelines.insert(handle, std::move(pipeline));
   }
 
  private:
   static const Program* program_of(const std::shared_ptr<Pipeline>& library) {
-    return library ? library->programs[static_cast<size_t>(Variant::Blocks)].get() : nullptr;
+    const PipelineVariant* variant = library ? library->find(Variant::Blocks) : nullptr;
+    return variant ? variant->program.get() : nullptr;
   }
 
   bool is_library() const {

@@ -1,5 +1,3 @@
-#include "counters/pipelines/shader_object_creation.h"
-
 #include <fmt/format.h>
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
@@ -15,6 +13,7 @@
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/pipelines/kept_create_info.h"
 #include "counters/pipelines/object_state.h"
+#include "counters/pipelines/pipeline_creation.h"
 #include "counters/pipelines/pipeline_variants.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/shader_set.h"
@@ -179,15 +178,16 @@ class PlainShaders {
 void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
            const PlainShaders& plain, std::span<const VkShaderEXT> handles) {
   std::vector<NewShader> linked;
+  const auto linked_lock = std::make_shared<std::mutex>();
   bool linked_complete = true;
   for (size_t i = 0; i < originals.size(); ++i) {
     if (handles[i] == VK_NULL_HANDLE) {
       linked_complete = linked_complete && !is_linked(originals[i]);
       continue;
     }
-    auto shader =
-        std::make_shared<ShaderObject>(state.device.handle, state.device.next, originals[i].stage);
-    shader->variant(Variant::Plain) = handles[i];
+    auto shader = std::make_shared<ShaderObject>(
+        state.device.handle, state.device.next, originals[i].stage, handles[i],
+        is_linked(originals[i]) ? linked_lock : std::make_shared<std::mutex>());
     shader->instrumented = state.needs.instrumentation && wants_instrumentation(originals[i]);
     shader->origin = plain.origin(i);
     const bool counts = shader->instrumented || state.needs.query_counters || state.needs.regions;
@@ -264,14 +264,13 @@ bool may_be_in_sets(const VkShaderCreateInfoEXT& info) { return (info.flags & 0x
 void notice_refusal(const ObjectState& state, const ShaderObject& shader,
                     const std::string& reason) {
   state.device.messages.notice(
-      kUninstrumentedNotice, VK_OBJECT_TYPE_SHADER_EXT,
-      vk::handle_bits(shader.variant(Variant::Plain)),
+      kUninstrumentedNotice, VK_OBJECT_TYPE_SHADER_EXT, vk::handle_bits(shader.handle),
       fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(shader.stage),
                   to_string(shader.origin ? shader.origin->code->hash : Hash128{}), reason));
 }
 
 // One shader, or all shaders that are linked: creates variants of each. `alpha_to_coverage`: for
-// draws that may enable it.
+// draws that may enable it, whatever the variant.
 class ShaderGroup {
  public:
   ShaderGroup(ObjectState& state, std::span<const NewShader> members, bool alpha_to_coverage)
@@ -280,6 +279,7 @@ class ShaderGroup {
   }
 
   void create(Variant variant) {
+    alpha_to_coverage_ = alpha_to_coverage_ || variant.alpha_to_coverage;
     std::vector<Counted> counted;
     for (size_t i = 0; i < members_.size(); ++i) {
       const auto& code = counted.emplace_back(count(i, variant)).code;
@@ -293,11 +293,13 @@ class ShaderGroup {
     std::vector<VkShaderCreateInfoEXT> infos;
     std::deque<ExtendedSpecialization> constants;
     std::deque<VkSpecializationInfo> specializations;
+    std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
     for (size_t i = 0; i < members_.size(); ++i) {
       const ShaderOrigin& origin = *members_[i].shader->origin;
       const VkSpecializationInfo original = origin.specialization();
       constants.emplace_back(&original);
-      const bool moved = place_counters(i, variant, counted[i], constants.back());
+      ranges.push_back(place_counters(i, counted[i], constants.back()));
+      const bool moved = ranges.back() && ranges.back()->first != 0;
       specializations.push_back(constants.back().info());
       infos.push_back(variant_info(i, counted[i]));
       if (moved || !origin.entries.empty())
@@ -320,10 +322,9 @@ class ShaderGroup {
         }
         continue;
       }
-      shader.variant(variant) = handles[i];
-      if (counted[i].code && counts_blocks(counted[i].variant)) {
-        shader.infos[static_cast<size_t>(variant)] = counted[i].code->info;
-      }
+      ShaderVariant made{handles[i], nullptr, ranges[i]};
+      if (counted[i].code && counted[i].variant.blocks) made.info = counted[i].code->info;
+      shader.variants.keep(variant, std::move(made));
     }
   }
   // True if a variant that was created has fragment tests before its shader.
@@ -350,10 +351,9 @@ class ShaderGroup {
   // The counters of the stage in this variant.
   Variant wanted(const NewShader& member, Variant variant) const {
     const bool blocks =
-        counts_blocks(variant) && (member.shader->instrumented || state_.needs.query_counters);
-    const bool regions =
-        counts_regions(variant) && member.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-    return make_variant(blocks, regions);
+        variant.blocks && (member.shader->instrumented || state_.needs.query_counters);
+    const bool regions = variant.regions && member.shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    return {.blocks = blocks, .regions = regions};
   }
 
   struct Counted {
@@ -419,29 +419,27 @@ class ShaderGroup {
     return info;
   }
 
-  // The shaders of a stage that are in one execution set count into one record. Returns whether
-  // constants were added.
-  bool place_counters(size_t i, Variant variant, const Counted& counted,
-                      ExtendedSpecialization& constants) const {
-    ShaderObject& shader = *members_[i].shader;
-    if (!counts_blocks(counted.variant) || !may_be_in_sets(members_[i].info) ||
+  // The shaders of a stage that are in one execution set count into one record. Adds constants
+  // where their counters do not begin it.
+  std::shared_ptr<const CounterRanges::Range> place_counters(
+      size_t i, const Counted& counted, ExtendedSpecialization& constants) const {
+    if (!counted.variant.blocks || !may_be_in_sets(members_[i].info) ||
         !counted.code->record_spec_ids) {
-      return false;
+      return nullptr;
     }
     const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
-    const auto range = state_.counter_ranges.take(capacity);
-    shader.ranges[static_cast<size_t>(variant)] = range;
-    if (range->first == 0) return false;
+    auto range = state_.counter_ranges.take(capacity);
+    if (range->first == 0) return range;
     const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
     constants.add(ids.first_byte, probe::counter_bytes(range->first));
     constants.add(ids.stride_bytes,
                   probe::counter_bytes(probe::shard_stride(range->first + capacity)));
-    return true;
+    return range;
   }
 
   ObjectState& state_;
   std::span<const NewShader> members_;
-  const bool alpha_to_coverage_;
+  bool alpha_to_coverage_;
   bool tests_early_ = false;
   std::deque<VkSpecializationInfo> specializations_;
   std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
@@ -498,14 +496,8 @@ class GroupMaker : public ShaderVariantMaker {
 
   bool tests_early() const { return tests_early_; }
 
- private:
-  struct Member {
-    VkShaderCreateInfoEXT info;
-    std::weak_ptr<ShaderObject> shader;
-  };
-
   void make(Variant variant) override {
-    if (variant == Variant::Plain || variant != full_variant(variant)) return;
+    if (variant != variant.full()) return;
     if (!choice_.has(variant)) return;
     std::vector<NewShader> shaders;
     for (const Member& member : members_) {
@@ -517,6 +509,12 @@ class GroupMaker : public ShaderVariantMaker {
     tests_early_ = tests_early_ || group.tests_early();
   }
 
+ private:
+  struct Member {
+    VkShaderCreateInfoEXT info;
+    std::weak_ptr<ShaderObject> shader;
+  };
+
   ObjectState& state_;
   const VariantChoice choice_;
   const std::shared_ptr<const KeptShaders> kept_;
@@ -525,38 +523,14 @@ class GroupMaker : public ShaderVariantMaker {
   bool tests_early_ = false;
 };
 
-// Returns the maker, which has made all variants if they cannot be made later.
-std::shared_ptr<GroupMaker> set_maker(ObjectState& state, VariantChoice choice,
-                                      std::span<const NewShader> shaders,
-                                      const std::shared_ptr<const KeptShaders>& kept,
-                                      bool alpha_to_coverage) {
-  auto maker = std::make_shared<GroupMaker>(state, choice, shaders, kept, alpha_to_coverage);
-  for (const NewShader& shader : shaders) shader.shader->maker = maker;
-  if (kept) return maker;
-  for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
-    maker->ensure(variant);
+// Makes all variants, where they cannot be made later.
+void make_all(const NewShader& shader, bool alpha_to_coverage) {
+  for (const Variant variant : kFullVariants) {
+    shader.shader->make(variant.with_alpha_to_coverage(alpha_to_coverage));
   }
-  return maker;
-}
-
-std::shared_ptr<ShaderObject> covering_of(const ShaderObject& shader) {
-  auto covering = std::make_shared<ShaderObject>(shader.device, shader.next, shader.stage);
-  covering->variant(Variant::Plain) = shader.variant(Variant::Plain);
-  covering->instrumented = shader.instrumented;
-  covering->origin = shader.origin;
-  covering->layout = shader.layout;
-  return covering;
 }
 
 }  // namespace
-
-void ShaderVariantMaker::make_once(Variant variant) {
-  const std::lock_guard lock(mutex_);
-  std::atomic<bool>& known = known_[static_cast<size_t>(variant)];
-  if (known.load(std::memory_order_relaxed)) return;
-  vk::guarded_void([&] { make(variant); });
-  known.store(true, std::memory_order_release);
-}
 
 void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
   const bool instrumented = std::ranges::any_of(shaders, is_instrumented);
@@ -576,14 +550,14 @@ void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
       shaders, [](const NewShader& shader) { return may_be_in_sets(shader.info); });
   if (in_sets && fragments) {
     notice_late_tests(state.device.messages, VK_OBJECT_TYPE_SHADER_EXT,
-                      vk::handle_bits(shaders.front().shader->variant(Variant::Plain)));
+                      vk::handle_bits(shaders.front().shader->handle));
   }
-  const auto maker = set_maker(state, choice, shaders, kept, in_sets);
+  const auto maker = std::make_shared<GroupMaker>(state, choice, shaders, kept, in_sets);
+  for (const NewShader& shader : shaders) shader.shader->maker = maker;
+  if (!kept) make_all(shaders.front(), false);
   if (in_sets || !fragments || (!kept && !maker->tests_early())) return;
-  for (NewShader& shader : shaders) {
-    shader.shader = shader.shader->covering = covering_of(*shader.shader);
-  }
-  set_maker(state, choice, shaders, kept, true);
+  for (const NewShader& shader : shaders) shader.shader->by_alpha_to_coverage = true;
+  if (!kept) make_all(shaders.front(), true);
 }
 
 }  // namespace tally::counters

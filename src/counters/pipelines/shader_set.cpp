@@ -6,51 +6,66 @@
 
 namespace tally::counters {
 
-bool ShaderSet::has(Variant which) const {
-  if (which != Variant::Plain && (mixes_heap_layouts() || lacks_moved_blocks(which))) return false;
-  uint8_t counted = 0;
+namespace {
+
+// All state is dynamic.
+constexpr DrawFacts kDynamicFacts{.dynamic_topology = true,
+                                  .dynamic_patch = true,
+                                  .dynamic_discard = true,
+                                  .dynamic_restart = true};
+constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
+                                      .dynamic_alpha = true,
+                                      .dynamic_depth_test = true,
+                                      .dynamic_compare = true,
+                                      .dynamic_bounds = true,
+                                      .dynamic_stencil = true};
+
+}  // namespace
+
+ShaderSet::ShaderSet(Shaders shaders) : shaders_(std::move(shaders)) {
+  layout = choose_layout();
+  facts.facts = kDynamicFacts;
+  facts.samples = kDynamicSamples;
   for (const auto& shader : shaders_) {
-    if (shader) counted |= static_cast<uint8_t>(shader->choose(which));
+    if (!shader) continue;
+    facts.facts.stages |= shader->stage;
+    instrumented = instrumented || shader->instrumented;
+    by_alpha_to_coverage = by_alpha_to_coverage || shader->by_alpha_to_coverage;
   }
-  return counted == static_cast<uint8_t>(which);
 }
 
-void ShaderSet::bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const {
+bool ShaderSet::make(Variant which) {
+  return variants_.want(which, [&](Counted*) {
+    if (!layout || !layout->make_own() || !can_make(which)) return;
+    variants_.keep(which, {true, which.blocks ? make_program(which) : nullptr});
+  }) != nullptr;
+}
+
+bool ShaderSet::can_make(Variant which) const {
+  if (which != which.full() || mixes_heap_layouts() || lacks_moved_blocks(which)) return false;
+  Variant counted;
+  for (const auto& shader : shaders_) {
+    if (!shader) continue;
+    const Variant chosen = shader->make_best(which);
+    counted.blocks = counted.blocks || chosen.blocks;
+    counted.regions = counted.regions || chosen.regions;
+  }
+  return counted.blocks == which.blocks && counted.regions == which.regions;
+}
+
+void ShaderSet::bind(VkCommandBuffer commands, VkPipelineBindPoint, Variant variant) const {
   std::array<VkShaderStageFlagBits, kShaderStages> stages{};
   std::array<VkShaderEXT, kShaderStages> handles{};
+  const DeviceTable* next = nullptr;
   uint32_t count = 0;
   for (const auto& shader : shaders_) {
     if (!shader) continue;
+    const ShaderVariant* chosen = shader->find(shader->make_best(variant));
+    next = &shader->next;
     stages[count] = shader->stage;
-    handles[count++] = shader->variant(shader->choose(variant));
+    handles[count++] = chosen ? chosen->handle : shader->handle;
   }
-  if (count != 0) next.CmdBindShadersEXT(commands, count, stages.data(), handles.data());
-}
-
-bool ShaderSet::has_covering() const {
-  return std::ranges::any_of(shaders_,
-                             [](const auto& shader) { return shader && shader->covering; });
-}
-
-std::shared_ptr<const ShaderSet> ShaderSet::covering() const {
-  Shaders shaders = shaders_;
-  for (auto& shader : shaders) {
-    if (shader && shader->covering) shader = shader->covering;
-  }
-  return std::make_shared<const ShaderSet>(std::move(shaders));
-}
-
-bool ShaderSet::instrumented() const {
-  return std::ranges::any_of(shaders_,
-                             [](const auto& shader) { return shader && shader->instrumented; });
-}
-
-VkShaderStageFlags ShaderSet::stages() const {
-  VkShaderStageFlags stages = 0;
-  for (const auto& shader : shaders_) {
-    if (shader) stages |= shader->stage;
-  }
-  return stages;
+  if (count != 0) next->CmdBindShadersEXT(commands, count, stages.data(), handles.data());
 }
 
 bool ShaderSet::mixes_heap_layouts() const {
@@ -69,37 +84,36 @@ bool ShaderSet::mixes_heap_layouts() const {
 bool ShaderSet::lacks_moved_blocks(Variant variant) const {
   return std::ranges::any_of(shaders_, [&](const auto& shader) {
     return shader && shader->layout && shader->layout->moves_blocks() &&
-           shader->choose(variant) == Variant::Plain;
+           shader->make_best(variant) == Variant::Plain;
   });
 }
 
 // Shaders that are bound together have identically defined layouts. The layer's commands need one
 // that has a handle. Among shaders with descriptor heaps, one that has moved its push constants.
-std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
-  std::shared_ptr<PipelineLayout> layout;
+std::shared_ptr<PipelineLayout> ShaderSet::choose_layout() const {
+  std::shared_ptr<PipelineLayout> best;
   for (const auto& shader : shaders_) {
     if (!shader || !shader->layout) continue;
-    const bool better = !layout || (layout->has_heaps() ? shader->layout->moves_blocks()
-                                                        : layout->handle() == VK_NULL_HANDLE);
+    const bool better = !best || (best->has_heaps() ? shader->layout->moves_blocks()
+                                                    : best->handle() == VK_NULL_HANDLE);
     if (!better) continue;
-    layout = shader->layout;
-    layout->make_own();
+    best = shader->layout;
+    best->make_own();
   }
-  return layout;
+  return best;
 }
 
-std::shared_ptr<const Program> ShaderSet::make_program(Variant variant) const {
+ShaderSet::SharedProgram ShaderSet::make_program(Variant variant) const {
   auto program = std::make_shared<Program>();
   for (const auto& shader : shaders_) {
     if (!shader) continue;
-    const Variant chosen = shader->choose(variant);
-    const auto& info = shader->info(chosen);
-    if (!info) continue;
-    const CounterRanges::Range* range = shader->range(chosen);
-    program->add_at(range ? range->first : 0, shader->stage, slot_of_shader(shader->stage), info);
+    const ShaderVariant* chosen = shader->find(shader->make_best(variant));
+    if (!chosen || !chosen->info) continue;
+    program->add_at(chosen->range ? chosen->range->first : 0, shader->stage,
+                    slot_of_shader(shader->stage), chosen->info);
     program->stages.back().reported = shader->instrumented;
   }
-  note_uncounted(*program, stages());
+  note_uncounted(*program, facts.facts.stages);
   return program;
 }
 
@@ -109,16 +123,16 @@ size_t ShaderSets::Hash::operator()(const BoundShaders& bound) const {
   return hash;
 }
 
-std::shared_ptr<Pipeline> ShaderSets::find(const BoundShaders& bound) const {
+std::shared_ptr<ShaderSet> ShaderSets::find(const BoundShaders& bound) const {
   const std::shared_lock lock(mutex_);
   const auto found = sets_.find(bound);
   return found == sets_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Pipeline> ShaderSets::add(const BoundShaders& bound,
-                                          const std::shared_ptr<Pipeline>& pipeline) {
+std::shared_ptr<ShaderSet> ShaderSets::add(const BoundShaders& bound,
+                                           const std::shared_ptr<ShaderSet>& set) {
   const std::unique_lock lock(mutex_);
-  return sets_.try_emplace(bound, pipeline).first->second;
+  return sets_.try_emplace(bound, set).first->second;
 }
 
 void ShaderSets::remove(VkShaderEXT shader) {

@@ -6,7 +6,6 @@
 #include <vulkan/vulkan_core.h>
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include "counters/base/device_table.h"
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/pipelines/kept_create_info.h"
+#include "counters/pipelines/variants.h"
 #include "counters/shaders/instrumenter.h"
 #include "counters/shaders/program.h"
 
@@ -41,76 +41,69 @@ struct ShaderOrigin {
   }
 };
 
-// Makes the variants of a shader object, or of all that are linked.
+struct ShaderVariant {
+  VkShaderEXT handle = VK_NULL_HANDLE;
+  std::shared_ptr<const StageInfo> info;  // the counters of its blocks; null if it has none
+  // Where they are in their slot's record, if the shader may be in execution sets; else null, and
+  // they begin the record.
+  std::shared_ptr<const CounterRanges::Range> range;
+
+  explicit operator bool() const { return handle != VK_NULL_HANDLE; }
+};
+
+// Makes the variants of a shader object, or of all that are linked: these share a lock.
 class ShaderVariantMaker {
  public:
   virtual ~ShaderVariantMaker() = default;
-
-  // Makes the variant if it is wanted for the first time. Thread-safe; takes no lock once the
-  // variant is known.
-  void ensure(Variant variant) {
-    if (!known_[static_cast<size_t>(variant)].load(std::memory_order_acquire)) make_once(variant);
-  }
-
- protected:
-  // Leaves the variant null if there is nothing to count, or on failure.
+  // Keeps the variant of each of the shaders, unless there is nothing to count, or on failure.
   virtual void make(Variant variant) = 0;
-
- private:
-  void make_once(Variant variant);
-
-  std::mutex mutex_;
-  std::array<std::atomic<bool>, kVariants> known_{};
 };
 
 struct ShaderObject {
-  ShaderObject(VkDevice owner, const DeviceTable& table, VkShaderStageFlagBits its_stage)
-      : device(owner), next(table), stage(its_stage) {}
+  ShaderObject(VkDevice owner, const DeviceTable& table, VkShaderStageFlagBits its_stage,
+               VkShaderEXT its_handle, std::shared_ptr<std::mutex> lock)
+      : device(owner),
+        next(table),
+        stage(its_stage),
+        handle(its_handle),
+        variants(std::move(lock)) {}
   ~ShaderObject() { destroy_variants(); }
   ShaderObject(const ShaderObject&) = delete;
   ShaderObject& operator=(const ShaderObject&) = delete;
 
-  // Null if it could not be created. The application owns the handle of Variant::Plain. For others,
-  // call has() or choose() first, which makes them.
-  VkShaderEXT& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
-  VkShaderEXT variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
-  bool has(Variant which) const {
-    if (maker) maker->ensure(which);
-    return variant(which) != VK_NULL_HANDLE;
+  // Makes the variant if it is wanted for the first time. Returns whether there is one.
+  bool make(Variant which) {
+    return variants.want(which, [&](ShaderVariant*) {
+      if (maker) maker->make(which);
+    }) != nullptr;
   }
-  Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
-  // The counters of the variant's blocks; null if it has none.
-  const std::shared_ptr<const StageInfo>& info(Variant which) const {
-    return infos[static_cast<size_t>(which)];
+  // Makes the variant, or the best one that there is instead. Returns which.
+  Variant make_best(Variant wanted) {
+    if (!by_alpha_to_coverage) wanted.alpha_to_coverage = false;
+    return best_variant(wanted, [this](Variant which) { return make(which); });
   }
-  // Null if the variant's counters begin their slot's record.
-  const CounterRanges::Range* range(Variant which) const {
-    return ranges[static_cast<size_t>(which)].get();
-  }
+  // Null if the variant was not wanted yet, or could not be made.
+  const ShaderVariant* find(Variant which) const { return variants.find(which); }
   void destroy_variants() {
+    variants.close([&](ShaderVariant& variant) {
+      const VkShaderEXT destroyed = std::exchange(variant.handle, VK_NULL_HANDLE);
+      if (destroyed != VK_NULL_HANDLE) next.DestroyShaderEXT(device, destroyed, nullptr);
+    });
     maker.reset();
-    for (size_t i = 1; i < kVariants; ++i) {
-      const VkShaderEXT handle = std::exchange(variants[i], VK_NULL_HANDLE);
-      if (handle != VK_NULL_HANDLE) next.DestroyShaderEXT(device, handle, nullptr);
-    }
-    if (covering) covering->destroy_variants();
   }
 
   VkDevice device;
   const DeviceTable& next;
   VkShaderStageFlagBits stage;
+  VkShaderEXT handle;         // the application's
   bool instrumented = false;  // has VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM
-  // Where each variant's counters are in their slot's record, if the shader may be in execution
-  // sets; else null, and they begin the record.
-  std::array<std::shared_ptr<const CounterRanges::Range>, kVariants> ranges;
-  std::array<VkShaderEXT, kVariants> variants{};
-  std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
+  // True if draws with alpha to coverage, before which no fragment test may be early, have variants
+  // of their own.
+  bool by_alpha_to_coverage = false;
   std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin
   std::shared_ptr<PipelineLayout> layout;
   std::shared_ptr<ShaderVariantMaker> maker;  // null: no variant is made any more
-  // Has the variants for draws with alpha to coverage, before which no fragment test may be early.
-  // Null where those of this object are right for all draws.
-  std::shared_ptr<ShaderObject> covering;
+  Variants<ShaderVariant> variants;
 };
 
 // The origins of binaries that vkGetShaderBinaryDataEXT returned, by their contents. Thread-safe.
@@ -133,11 +126,6 @@ class ShaderBinaries {
   std::unordered_map<Hash128, std::shared_ptr<const ShaderOrigin>> origins_;
 };
 
-// Shader objects that are bound together. The command buffer treats them like one pipeline with
-// variants; the application has no handle of it.
-
-struct Pipeline;
-
 // Indexed by the number of the stage's bit: vertex to mesh, and compute between them.
 inline constexpr size_t kShaderStages = 8;
 using BoundShaders = std::array<VkShaderEXT, kShaderStages>;  // null: none
@@ -147,41 +135,47 @@ constexpr size_t shader_index(VkShaderStageFlagBits stage) {
   return static_cast<size_t>(std::countr_zero(static_cast<uint32_t>(stage)));
 }
 
-class ShaderSet {
+// Shader objects that are bound together. The application has no handle of a set.
+class ShaderSet : public Bindable {
  public:
   using Shaders = std::array<std::shared_ptr<ShaderObject>, kShaderStages>;
-  explicit ShaderSet(Shaders shaders) : shaders_(std::move(shaders)) {}
+  explicit ShaderSet(Shaders shaders);
 
-  // True if the shaders can count exactly this. Makes their variants if they are not made yet.
-  bool has(Variant which) const;
+  // True if the shaders can count exactly this.
+  bool make(Variant which) override;
+  const SharedProgram& program(Variant which) const override {
+    return variants_.find(which)->program;
+  }
+  // Binds this variant of every shader.
+  void bind(VkCommandBuffer commands, VkPipelineBindPoint point, Variant variant) const override;
   // True if the shaders keep their record pointers at different places in push data, or one reads
   // where another keeps its own.
   bool mixes_heap_layouts() const;
-  // Binds this variant of every shader.
-  void bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const;
-  // True if draws with alpha to coverage have the variants of covering().
-  bool has_covering() const;
-  std::shared_ptr<const ShaderSet> covering() const;
-  bool instrumented() const;
-  VkShaderStageFlags stages() const;
-  // The one that the layer uses, with its handle. Null if no shader has a layout.
-  std::shared_ptr<PipelineLayout> layout() const;
-  // The stages that this variant counts.
-  std::shared_ptr<const Program> make_program(Variant variant) const;
 
  private:
+  struct Counted {
+    bool exactly = false;
+    SharedProgram program;  // null if they count no blocks
+
+    explicit operator bool() const { return exactly; }
+  };
+  bool can_make(Variant which) const;
   bool lacks_moved_blocks(Variant variant) const;
+  // The one that the layer uses, with its handle. Null if no shader has a layout.
+  std::shared_ptr<PipelineLayout> choose_layout() const;
+  // The stages that this variant counts.
+  SharedProgram make_program(Variant variant) const;
 
   Shaders shaders_;
+  Variants<Counted> variants_;
 };
 
-// The sets of a device, as pipelines. Thread-safe.
+// The sets of a device. Thread-safe.
 class ShaderSets {
  public:
   // Null if none of the shaders is known.
-  std::shared_ptr<Pipeline> find(const BoundShaders& bound) const;
-  std::shared_ptr<Pipeline> add(const BoundShaders& bound,
-                                const std::shared_ptr<Pipeline>& pipeline);
+  std::shared_ptr<ShaderSet> find(const BoundShaders& bound) const;
+  std::shared_ptr<ShaderSet> add(const BoundShaders& bound, const std::shared_ptr<ShaderSet>& set);
   // Before the driver destroys the shader.
   void remove(VkShaderEXT shader);
 
@@ -190,7 +184,7 @@ class ShaderSets {
     size_t operator()(const BoundShaders& bound) const;
   };
   mutable std::shared_mutex mutex_;
-  std::unordered_map<BoundShaders, std::shared_ptr<Pipeline>, Hash> sets_;
+  std::unordered_map<BoundShaders, std::shared_ptr<ShaderSet>, Hash> sets_;
 };
 
 }  // namespace tally::counters

@@ -37,7 +37,7 @@ bool PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& poi
   if (rules.region_slot) words[used++] = region;
   size_t first = slots;
   uint32_t offset = layout.slot_offset();
-  if (bound.pipeline->shaders && !layout.covers_reserved()) {
+  if (bound.shaders && !layout.covers_reserved()) {
     first = 0;
     offset = layout.reserved_offset();
   } else if (layout.moves_blocks()) {
@@ -55,7 +55,7 @@ bool PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& poi
 
 uint64_t PointerWriter::region_pointer(const BoundState::Bound& bound) {
   uint64_t pointer = 0;
-  if (state_.status.has(RecordingStatus::kRegions) && counts_regions(bound.variant)) {
+  if (state_.status.has(RecordingStatus::kRegions) && bound.variant.regions) {
     state_.status.note(state_.regions->next_pointer(pointer));
   }
   return pointer;
@@ -183,7 +183,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   }
   // A ray-tracing pipeline without the flag may contain code that counts.
   const bool reported = point != kRayTracing || (bound.pipeline && bound.pipeline->instrumented);
-  if (!counts_blocks(bound.variant) || !reported) {
+  if (!bound.variant.blocks || !reported) {
     if (shared) state_.queries->count_error();
     write_null(point, bound);
     return;
@@ -261,7 +261,7 @@ bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInst
 
 void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work,
                                        DrawInstances* draw) {
-  if (!counts_blocks(bound.variant)) {
+  if (!bound.variant.blocks) {
     state_.queries->count_error();
     write_null(point, bound);
     return;
@@ -316,7 +316,7 @@ bool ActionRecorder::push_pointer(VkPipelineBindPoint point, Bound& bound,
 
 // The next draw binds the variant with packed draw indices where that pays.
 void ActionRecorder::note_move(Bound& bound) {
-  if (bound.variant != Variant::Unnumbered || ++bound.moves % kManyMoves != 0) return;
+  if (!bound.variant.no_draw_index || ++bound.moves % kManyMoves != 0) return;
   if (bound.actions / bound.moves > kFewDraws) return;
   bound.pipeline->many_records.store(true, std::memory_order_relaxed);
   state_.status.set(Status::kDirtyPipelines);

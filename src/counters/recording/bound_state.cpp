@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/shader_set.h"
@@ -100,44 +101,11 @@ void SlotConstants::restore(const PipelineLayout& layout, VkCommandBuffer comman
                                 bytes_.data() + (begin_ - layout.reserved_offset()));
 }
 
-// The pipeline that stands for shader objects which are bound together.
-
-struct ObjectState;
-
-// It is made when they are first bound together. Null if none of the shaders is known.
-std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound);
-
 namespace {
 
-// All state is dynamic.
-constexpr DrawFacts kDynamicFacts{.dynamic_topology = true,
-                                  .dynamic_patch = true,
-                                  .dynamic_discard = true,
-                                  .dynamic_restart = true};
-constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
-                                      .dynamic_alpha = true,
-                                      .dynamic_depth_test = true,
-                                      .dynamic_compare = true,
-                                      .dynamic_bounds = true,
-                                      .dynamic_stencil = true};
-
-std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state,
-                                        std::shared_ptr<const ShaderSet> set) {
-  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
-  pipeline->instrumented = set->instrumented();
-  pipeline->layout = set->layout();
-  pipeline->facts.facts = kDynamicFacts;
-  pipeline->facts.facts.stages = set->stages();
-  pipeline->facts.samples = kDynamicSamples;
-  pipeline->has_covering = set->has_covering();
-  pipeline->shaders = std::move(set);
-  return pipeline;
-}
-
-}  // namespace
-
-std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound) {
-  if (std::shared_ptr<Pipeline> known = state.shader_sets.find(bound)) return known;
+// Made when they are first bound together. Null if none of the shaders is known.
+std::shared_ptr<ShaderSet> shader_set_of(ObjectState& state, const BoundShaders& bound) {
+  if (std::shared_ptr<ShaderSet> known = state.shader_sets.find(bound)) return known;
   ShaderSet::Shaders shaders;
   bool any = false;
   for (size_t i = 0; i < kShaderStages; ++i) {
@@ -145,15 +113,17 @@ std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bo
     any = any || shaders[i];
   }
   if (!any) return nullptr;
-  const auto set = std::make_shared<const ShaderSet>(std::move(shaders));
+  const auto set = std::make_shared<ShaderSet>(std::move(shaders));
   if (set->mixes_heap_layouts()) {
     state.device.messages.notice(
         kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state.device.handle_bits(),
         "shader objects run uninstrumented: one reads push data where another has its record "
         "pointer, or what it reads is not known");
   }
-  return state.shader_sets.add(bound, make_pipeline(state, set));
+  return state.shader_sets.add(bound, set);
 }
+
+}  // namespace
 
 void BoundState::reset() {
   bound_ = {};
@@ -169,33 +139,32 @@ void BoundState::reset() {
   indices_ = {};
 }
 
-Pipeline* BoundState::look_up(Bound& bound) {
-  if (!bound.empty()) {
-    bound.pipeline = bound.shaders ? find_shader_set(bound) : objects_.pipelines.find(bound.handle);
+Bindable* BoundState::look_up(Bound& bound) {
+  if (bound.shaders) {
+    bound.pipeline = find_shader_set(bound);
+  } else if (!bound.empty()) {
+    bound.pipeline = objects_.pipelines.find(bound.handle);
   }
   return bound.pipeline.get();
 }
 
-std::shared_ptr<Pipeline> BoundState::find_shader_set(const Bound& bound) {
+std::shared_ptr<ShaderSet> BoundState::find_shader_set(const Bound& bound) {
   BoundShaders shaders{};
   const bool compute = &bound == at(VK_PIPELINE_BIND_POINT_COMPUTE);
   for (size_t i = 0; i < kShaderStages; ++i) {
     if (compute == (i == kComputeShader)) shaders[i] = shaders_[i];
   }
   const auto known = std::ranges::find(known_sets_, shaders, &KnownSet::shaders);
-  if (known != known_sets_.end() && known->pipeline) return known->pipeline;
+  if (known != known_sets_.end() && known->set) return known->set;
   KnownSet& added = known_sets_[next_known_set_++ % known_sets_.size()];
-  added = {shaders, pipeline_of(objects_, shaders)};
-  return added.pipeline;
+  added = {shaders, shader_set_of(objects_, shaders)};
+  return added.set;
 }
 
 bool BoundState::choose_alpha_to_coverage(bool enabled) {
   Bound& bound = graphics();
-  if (!resolve(bound)) return false;
-  std::shared_ptr<Pipeline> chosen = Pipeline::for_alpha_to_coverage(bound.pipeline, enabled);
-  if (chosen == bound.pipeline) return false;
-  bound.pipeline = std::move(chosen);
-  return true;
+  if (!resolve(bound) || !bound.pipeline->by_alpha_to_coverage) return false;
+  return std::exchange(bound.alpha_to_coverage, enabled) != enabled;
 }
 
 // The next draw binds what it needs: the application may bind another pipeline before.
@@ -216,43 +185,41 @@ void BoundState::begin_transform_feedback() {
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   using Status = RecordingStatus;
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
-    const Pipeline* rays = resolve(bound);
-    return rays ? rays->choose(Variant::Blocks) : Variant::Plain;
+    Bindable* rays = resolve(bound);
+    return rays ? rays->make_best(Variant::Blocks) : Variant::Plain;
   }
   const bool regions = status_.has(Status::kRegions) && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
   const bool blocks = status_.has(Status::kInstrumented | Status::kQueryShaders);
   if (!blocks && !regions) return Variant::Plain;
-  const Pipeline* known = resolve(bound);
+  Bindable* known = resolve(bound);
   if (!known) return Variant::Plain;
   const bool queries = status_.has(Status::kQueryShaders);
-  if (queries && !regions) return known->choose_for_queries();
+  if (queries && !regions) return known->make_best_for_queries(bound.alpha_to_coverage);
   const bool counted = blocks && (known->instrumented || queries);
+  Variant wanted{.blocks = counted, .regions = regions};
   if (regions && !counted && status_.has(Status::kOnlyInvocations)) {
-    return known->choose(Variant::Invocations);
+    wanted = Variant::Invocations;
   }
-  return known->choose(make_variant(counted, regions));
+  return known->make_best(wanted.with_alpha_to_coverage(bound.alpha_to_coverage));
 }
 
 void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant) {
   if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) invalidate_pointer();
   bound.variant = variant;
+  bound.counted = variant == Variant::Plain ? nullptr : &bound.pipeline->program(variant);
   bound.run = {};
   bound.query_run = {};
   bind_handles(point, bound, variant);
 }
 
 void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant) {
-  if (bound.shaders) {
-    if (variant == Variant::Plain) {
-      bind_plain_shaders(point);
-    } else {
-      bound.pipeline->shaders->bind(commands_, next_, variant);
-    }
-    return;
+  if (variant != Variant::Plain) {
+    bound.pipeline->bind(commands_, point, variant);
+  } else if (bound.shaders) {
+    bind_plain_shaders(point);
+  } else {
+    next_.CmdBindPipeline(commands_, point, bound.handle);
   }
-  next_.CmdBindPipeline(
-      commands_, point,
-      variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
 }
 
 void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
@@ -268,8 +235,7 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
   bind_variant(point, *bound, wanted_variant(point, *bound));
   // The application may set dynamic state before the draw.
   if (point == VK_PIPELINE_BIND_POINT_GRAPHICS && bound->variant != Variant::Plain &&
-      dynamic_facts_.samples.covers_by_alpha &&
-      (bound->pipeline->has_covering || bound->pipeline->is_covering())) {
+      dynamic_facts_.samples.covers_by_alpha && bound->pipeline->by_alpha_to_coverage) {
     status_.set(RecordingStatus::kDirtyPipelines);
   }
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();
@@ -329,12 +295,11 @@ void BoundState::bind_wanted() {
     Bound& bound = bound_[i];
     const VkPipelineBindPoint point = vk::kBindPoints[i];
     if (bound.empty() || !can_bind(point)) continue;
-    const bool changed = point == VK_PIPELINE_BIND_POINT_GRAPHICS &&
-                         choose_alpha_to_coverage(dynamic_facts_.samples.covers_by_alpha);
-    const Variant wanted = wanted_variant(point, bound);
-    if (wanted != bound.variant || (changed && wanted != Variant::Plain)) {
-      bind_variant(point, bound, wanted);
+    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
+      choose_alpha_to_coverage(dynamic_facts_.samples.covers_by_alpha);
     }
+    const Variant wanted = wanted_variant(point, bound);
+    if (wanted != bound.variant) bind_variant(point, bound, wanted);
   }
   update_dirty_pointer();
 }
@@ -429,7 +394,7 @@ VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderS
 // Pipelines that the layer does not know have other layouts.
 void BoundState::restore_constants(Bound& bound) {
   using Status = RecordingStatus;
-  const Pipeline* pipeline = resolve(bound);
+  const Bindable* pipeline = resolve(bound);
   const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
   if (uses_heaps_) return restore_push_data(bound, layout);
   const bool guarded = !layout || !layout->covers_guard();
@@ -494,17 +459,17 @@ bool BoundState::disturbs_descriptors(const Bound& bound) const {
 
 SampleCounter BoundState::sample_counter() {
   const Bound& bound = graphics();
-  const Pipeline* pipeline = resolve(graphics());
+  const Bindable* pipeline = resolve(graphics());
   if (!pipeline) return SampleCounter::Driver;
   if (draw_facts().rasterizer_discard) return SampleCounter::None;
   const Program::Samples counted =
-      counts_blocks(bound.variant) ? bound.program()->samples : Program::Samples::Uncounted;
+      bound.variant.blocks ? bound.program()->samples : Program::Samples::Uncounted;
   return tally::counters::sample_counter(dynamic_facts_.applied_to(pipeline->facts.samples),
                                          counted);
 }
 
 const DrawFacts& BoundState::state_facts(Bound& bound) {
-  const Pipeline* pipeline = resolve(bound);
+  const Bindable* pipeline = resolve(bound);
   bound.facts = pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
   return *bound.facts;
 }

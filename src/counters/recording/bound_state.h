@@ -135,10 +135,13 @@ class BoundState {
   struct Bound {
     VkPipeline handle = VK_NULL_HANDLE;  // the application's
     bool shaders = false;                // shader objects are bound instead
-    std::shared_ptr<Pipeline> pipeline;  // looked up when first needed
+    std::shared_ptr<Bindable> pipeline;  // looked up when first needed
     Variant variant = Variant::Plain;    // the one that is bound
-    uint32_t actions = 0;                // recorded since it was bound
-    DrawRun run;                         // the last of them, with packed draw indices
+    // The program of the bound variant; null if that is the plain one.
+    const std::shared_ptr<const Program>* counted = nullptr;
+    bool alpha_to_coverage = false;  // draws bind the variants for it
+    uint32_t actions = 0;            // recorded since it was bound
+    DrawRun run;                     // the last of them, with packed draw indices
     QueryRun query_run;
     uint32_t moves = 0;  // of the pushed pointer to another record, with Variant::Unnumbered
     std::optional<DrawFacts> facts;  // with the dynamic state
@@ -147,7 +150,7 @@ class BoundState {
 
     bool empty() const { return handle == VK_NULL_HANDLE && !shaders; }
     const std::shared_ptr<const Program>& program() const {
-      return set_program ? set_program : pipeline->programs[static_cast<size_t>(variant)];
+      return set_program ? set_program : *counted;
     }
   };
 
@@ -165,7 +168,7 @@ class BoundState {
   }
   Bound& graphics() { return *at(VK_PIPELINE_BIND_POINT_GRAPHICS); }
   // Null for a pipeline that the layer has no variants of.
-  Pipeline* resolve(Bound& bound) { return bound.pipeline ? bound.pipeline.get() : look_up(bound); }
+  Bindable* resolve(Bound& bound) { return bound.pipeline ? bound.pipeline.get() : look_up(bound); }
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
@@ -250,19 +253,19 @@ class BoundState {
   const IndexRange& indices() const { return indices_; }
 
  private:
-  Pipeline* look_up(Bound& bound);
+  Bindable* look_up(Bound& bound);
   const DrawFacts& state_facts(Bound& bound);
   bool has_counting_features() const {
     using Status = RecordingStatus;
     return status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders);
   }
-  // Returns whether draws now bind the variants of another pipeline.
+  // Returns whether draws now bind other variants.
   bool choose_alpha_to_coverage(bool enabled);
   void restore_push_data(const Bound& bound, const PipelineLayout* layout);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;
-  std::shared_ptr<Pipeline> find_shader_set(const Bound& bound);
+  std::shared_ptr<ShaderSet> find_shader_set(const Bound& bound);
 
   VkCommandBuffer commands_;
   const DeviceTable& next_;
@@ -273,7 +276,7 @@ class BoundState {
   // The sets that were looked up last. A recording keeps its shaders alive.
   struct KnownSet {
     BoundShaders shaders{};
-    std::shared_ptr<Pipeline> pipeline;
+    std::shared_ptr<ShaderSet> set;
   };
   std::array<KnownSet, 8> known_sets_;
   size_t next_known_set_ = 0;

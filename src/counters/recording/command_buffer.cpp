@@ -220,13 +220,14 @@ void TransformFeedback::begin(const Counters& counters) {
 
 void TransformFeedback::count(const Counters& counters) {
   BoundState::Bound& bound = state_.bound.graphics();
-  const Pipeline* pipeline = state_.bound.resolve(bound);
+  Bindable* pipeline = state_.bound.resolve(bound);
   probe::QueryFeedback description;
   Variant variant = bound.variant;
-  if (pipeline && !counts_blocks(variant)) variant = pipeline->choose_for_queries();
-  if (counts_blocks(variant)) {
-    description = describe_feedback(*pipeline->programs[static_cast<size_t>(variant)],
-                                    state_.bound.draw_facts(), sizes_);
+  if (pipeline && !variant.blocks) {
+    variant = pipeline->make_best_for_queries(bound.alpha_to_coverage);
+  }
+  if (variant.blocks) {
+    description = describe_feedback(*pipeline->program(variant), state_.bound.draw_facts(), sizes_);
   }
   FeedbackStart start;
   const VkResult result = state_.queries->begin_feedback(description, start);

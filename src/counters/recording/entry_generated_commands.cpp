@@ -61,9 +61,9 @@ class VariantInfo {
   template <typename Object, typename Handle>
   void replace(const std::shared_ptr<Object>& known, Variant wanted, Handle& handle) {
     if (!known) return;
-    const Variant variant = known->choose(wanted);
+    const Variant variant = known->make_best(wanted.with_alpha_to_coverage(false));
     if (variant == Variant::Plain) return;
-    handle = known->variant(variant);
+    handle = known->find(variant)->handle;
     changed_ = true;
   }
 
@@ -100,11 +100,11 @@ bool writes_push_data(CommandBuffer& commands, const VkGeneratedCommandsInfoEXT&
   const uint64_t written =
       commands.device().objects.generated_push_data.find(info.indirectCommandsLayout);
   BoundState::Bound* bound = commands.bound().at(bind_point_of(info.shaderStages));
-  const Pipeline* pipeline = bound && written != 0 ? commands.bound().resolve(*bound) : nullptr;
+  const Bindable* pipeline = bound && written != 0 ? commands.bound().resolve(*bound) : nullptr;
   const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
   if (!layout || !layout->has_heaps() || layout->path() == AddressPath::None) return false;
   const uint64_t slots = PushReads::mask(
-      pipeline->shaders ? layout->reserved_offset() : layout->slot_offset(), layout->slots_end());
+      bound->shaders ? layout->reserved_offset() : layout->slot_offset(), layout->slots_end());
   return layout->moves_blocks() || (written & slots) != 0;
 }
 
@@ -165,8 +165,10 @@ const char* choose_set(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info
                        std::shared_ptr<const Program>& program) {
   constexpr const char* kNothing = "the pipelines of their execution set do not count";
   const ObjectState& objects = commands.device().objects;
-  const Variant variant =
-      full_variant(commands.actions().choose_variant(bind_point_of(info.shaderStages)));
+  const Variant variant = commands.actions()
+                              .choose_variant(bind_point_of(info.shaderStages))
+                              .with_alpha_to_coverage(false)
+                              .full();
   const auto set = objects.execution_sets.find(info.indirectExecutionSet);
   if (!set || variant == Variant::Plain) return kNothing;
   const ExecutionSet::Recorded recorded = set->record(variant);

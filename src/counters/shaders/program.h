@@ -23,36 +23,52 @@
 
 namespace tally::counters {
 
-// Bits: 1 counts blocks, 2 counts regions, 4 counts a subset. Unnumbered: the shaders do not read
-// the packed draw index; only pipelines whose Blocks may read it have this variant. Invocations:
-// only invocations are counted by region.
-enum class Variant : uint8_t {
-  Plain = 0,
-  Blocks = 1,
-  Regions = 2,
-  Both = 3,
-  Unnumbered = 5,
-  Invocations = 6
+// The key of a variant among those of an object.
+struct Variant {
+  bool blocks = false;
+  bool regions = false;
+  // With blocks alone: the shaders do not read the packed draw index. Only pipelines that may read
+  // it otherwise have this variant.
+  bool no_draw_index = false;
+  bool only_invocations = false;   // with regions alone: nothing else is counted by region
+  bool alpha_to_coverage = false;  // right for draws with it
+
+  // Variant::Plain counts nothing.
+  static const Variant Plain, Blocks, Regions, Both, Unnumbered, Invocations;
+
+  constexpr bool operator==(const Variant&) const = default;
+  // The variant for objects that lack the one that counts a subset.
+  constexpr Variant full() const {
+    return {.blocks = blocks, .regions = regions, .alpha_to_coverage = alpha_to_coverage};
+  }
+  constexpr Variant with_alpha_to_coverage(bool with) const {
+    Variant changed = *this;
+    changed.alpha_to_coverage = with;
+    return changed;
+  }
 };
-inline constexpr size_t kVariants = 7;
+inline constexpr Variant Variant::Plain{};
+inline constexpr Variant Variant::Blocks{.blocks = true};
+inline constexpr Variant Variant::Regions{.regions = true};
+inline constexpr Variant Variant::Both{.blocks = true, .regions = true};
+inline constexpr Variant Variant::Unnumbered{.blocks = true, .no_draw_index = true};
+inline constexpr Variant Variant::Invocations{.regions = true, .only_invocations = true};
 
-constexpr bool counts_blocks(Variant variant) { return (static_cast<uint8_t>(variant) & 1) != 0; }
-constexpr bool counts_regions(Variant variant) { return (static_cast<uint8_t>(variant) & 2) != 0; }
-constexpr Variant make_variant(bool blocks, bool regions) {
-  return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
-}
+// The full variants that count.
+inline constexpr std::array kFullVariants = {Variant::Blocks, Variant::Regions, Variant::Both};
 
-// The variant for objects that lack the one that counts a subset.
-constexpr Variant full_variant(Variant variant) {
-  return make_variant(counts_blocks(variant), counts_regions(variant));
-}
-
-// The best available variant of an object that has some of them.
-template <typename Object>
-constexpr Variant choose_variant(const Object& object, Variant wanted) {
-  if (object.has(wanted)) return wanted;
-  if (counts_blocks(wanted) && object.has(Variant::Blocks)) return Variant::Blocks;
-  if (counts_regions(wanted) && object.has(Variant::Regions)) return Variant::Regions;
+// The best available variant of an object that has some of them. `has` may make them.
+template <typename Has>
+constexpr Variant best_variant(Variant wanted, Has has) {
+  if (wanted == Variant::Plain.with_alpha_to_coverage(wanted.alpha_to_coverage)) {
+    return Variant::Plain;
+  }
+  if (has(wanted)) return wanted;
+  for (Variant one : {Variant::Blocks, Variant::Regions}) {
+    if ((one.blocks && !wanted.blocks) || (one.regions && !wanted.regions)) continue;
+    one.alpha_to_coverage = wanted.alpha_to_coverage;
+    if (one != wanted && has(one)) return one;
+  }
   return Variant::Plain;
 }
 

@@ -62,10 +62,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
         numbers ? "numbers" : "an address each: " + numbers.error().message);
   }
   for (const size_t i : order) {
-    const bool has_regions = tally::counters::counts_regions(request.variant) &&
-                             stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-    Variant variant =
-        has_regions ? request.variant : make_variant(counts_blocks(request.variant), false);
+    const bool has_regions =
+        request.variant.regions && stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    Variant variant = has_regions ? request.variant : Variant{.blocks = request.variant.blocks};
     while (variant != Variant::Plain) {
       const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
       if (added && is_ray_tracing(stages[i])) {
@@ -76,7 +75,7 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
       refuse(stages[i], added.error());
       variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
     }
-    if (tally::counters::counts_regions(variant)) counts_regions_ = true;
+    if (variant.regions) counts_regions_ = true;
     // The vertex shader comes first. It reads the packed draw index.
     if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
       packed_draw_indices_.reset();
@@ -151,15 +150,15 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
   // There is no location if the fragment shader cannot be instrumented.
   const bool numbered = variant != Variant::Plain && (!fragment || (numbers && numbers->location));
   if (numbered) options.packed_draw_indices = numbers;
-  options.count_blocks = counts_blocks(variant);
-  if (!tally::counters::counts_regions(variant)) {
+  options.count_blocks = variant.blocks;
+  if (!variant.regions) {
     options.regions.reset();
   } else if (options.regions) {
     // A pipeline renders to views or to layers. Its shaders may not use the other built-in.
     options.regions->multiview &= request.multiview;
     options.regions->primitive_ids = fragment && request.primitive_ids;
-    options.regions->only_invocations = variant == Variant::Invocations;
-    options.regions->primitives &= variant != Variant::Invocations;
+    options.regions->only_invocations = variant.only_invocations;
+    options.regions->primitives &= !variant.only_invocations;
     if (request.multiview) options.regions->layer_capability.reset();
   }
   return options;
@@ -219,7 +218,7 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   chain.remove(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
   target.pNext = chain.head();
-  if (counts_blocks(variant)) {
+  if (variant.blocks) {
     program_.add(stage.info->stage, slot, instrumented.info);
     counted_.push_back({&target, instrumented.record_spec_ids});
   }
