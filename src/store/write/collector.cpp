@@ -36,10 +36,8 @@ constexpr int kBacklog = SOMAXCONN;
 constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr int kPollMilliseconds = 100;
-// After a read, small packets gather in the sockets: waking for each one, and inserting its few
-// rows with cold caches, takes longer than reading it. They gather for this long, or until a
-// socket holds kLargeRead, which is checked at each step. A read of at least kLargeRead is followed
-// by the next one at once.
+// Small packets gather for this long, or until a socket holds kLargeRead, which is checked at each
+// step. A read of at least kLargeRead is followed by the next one at once.
 constexpr int kGatherMilliseconds = 50;
 constexpr int kGatherStepMilliseconds = 5;
 constexpr size_t kLargeRead = size_t{32} << 10;
@@ -123,6 +121,26 @@ std::string temporary_directory() {
 }  // namespace
 
 // Only the thread uses the writer and the connections, until it is joined.
+Gathered gather(std::span<const int> urgent, std::span<const int> sockets) {
+  std::vector<pollfd> polled;
+  for (const int file : urgent) polled.push_back({file, POLLIN, 0});
+  for (const int socket : sockets) polled.push_back({socket, POLLRDHUP, 0});
+  for (int waited = 0; waited < kGatherMilliseconds; waited += kGatherStepMilliseconds) {
+    if (::poll(polled.data(), polled.size(), kGatherStepMilliseconds) != 0) {
+      const auto readable = [](const pollfd& entry) { return entry.revents != 0; };
+      return std::any_of(polled.begin(), polled.begin() + std::ssize(urgent), readable)
+                 ? Gathered::Urgent
+                 : Gathered::Closed;
+    }
+    for (const int socket : sockets) {
+      int bytes = 0;
+      if (::ioctl(socket, FIONREAD, &bytes) != 0) return Gathered::Closed;
+      if (static_cast<size_t>(bytes) >= kLargeRead) return Gathered::Enough;
+    }
+  }
+  return Gathered::Late;
+}
+
 class Collector::Loop {
  public:
   Loop(Writer writer, std::string directory, CollectorLimits limits, UniqueFd listener,
@@ -196,7 +214,7 @@ class Collector::Loop {
     [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
   }
   void run();
-  void gather() const;
+  void let_gather() const;
   bool done();
   bool waits_to_be_accepted() const;
   uint64_t connected() const;
@@ -249,7 +267,7 @@ class Collector::Loop {
 void Collector::Loop::run() {
   std::vector<pollfd> polled;
   while (!done()) {
-    if (std::exchange(gathers_, false)) gather();
+    if (std::exchange(gathers_, false)) let_gather();
     polled.assign({{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
     for (const Connection& connection : connections_) {
       polled.push_back({connection.polled(), POLLIN, 0});
@@ -284,17 +302,11 @@ void Collector::Loop::report_refused() {
                           kMaxConnections, refused_)});
 }
 
-void Collector::Loop::gather() const {
-  std::array<pollfd, 2> urgent{{{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}}};
-  for (int waited = 0; waited < kGatherMilliseconds; waited += kGatherStepMilliseconds) {
-    if (::poll(urgent.data(), urgent.size(), kGatherStepMilliseconds) != 0) return;
-    for (const Connection& connection : connections_) {
-      int bytes = 0;
-      if (!connection.socket) continue;
-      if (::ioctl(connection.socket.get(), FIONREAD, &bytes) != 0) return;
-      if (static_cast<size_t>(bytes) >= kLargeRead) return;
-    }
-  }
+void Collector::Loop::let_gather() const {
+  std::vector<int> sockets;
+  for (const Connection& connection : connections_)
+    if (connection.socket) sockets.push_back(connection.socket.get());
+  (void)gather(std::array{wake_.get(), listener_.get()}, sockets);
 }
 
 // Once the application has ended: no process is connected, and none waits to be accepted. After the

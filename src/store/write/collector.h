@@ -7,12 +7,23 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/status.h"
 #include "store/write/writer.h"
 
 namespace tally::store {
+
+// After a read, small packets gather in the sockets: waking for each one, and inserting its few
+// rows with cold caches, takes longer than reading it. Why the wait ended:
+enum class Gathered {
+  Urgent,  // one of the `urgent` files is readable
+  Closed,  // the sender of a socket has closed it: nothing more gathers there
+  Enough,  // a socket holds so much that a read is worth it
+  Late,    // none of these in 50 ms
+};
+Gathered gather(std::span<const int> urgent, std::span<const int> sockets);
 
 // 0: no limit.
 struct CollectorLimits {

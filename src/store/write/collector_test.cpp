@@ -35,6 +35,36 @@ using ::testing::HasSubstr;
 
 const PassRegions kRegions{.width = 100, .height = 50, .region_width = 64, .region_height = 32};
 
+// Two ends of a connection.
+struct SocketPair {
+  SocketPair() {
+    int files[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, files), 0);
+    ours = UniqueFd(files[0]);
+    theirs = UniqueFd(files[1]);
+  }
+  UniqueFd ours, theirs;
+};
+
+TEST(Gather, ends_when_a_sender_closes_its_socket_even_if_data_is_left) {
+  SocketPair open, closed;
+  EXPECT_EQ(gather({}, std::array{open.ours.get(), closed.ours.get()}), Gathered::Late);
+  ASSERT_EQ(::write(closed.theirs.get(), "last", 4), 4);
+  closed.theirs = UniqueFd();
+  EXPECT_EQ(gather({}, std::array{open.ours.get(), closed.ours.get()}), Gathered::Closed);
+}
+
+TEST(Gather, ends_when_something_is_urgent_or_a_socket_holds_enough) {
+  SocketPair open, urgent;
+  ASSERT_EQ(::write(open.theirs.get(), "few", 3), 3);
+  EXPECT_EQ(gather({}, std::array{open.ours.get()}), Gathered::Late);
+  const std::vector<char> much(size_t{64} << 10);
+  ASSERT_EQ(::write(open.theirs.get(), much.data(), much.size()), std::ssize(much));
+  EXPECT_EQ(gather({}, std::array{open.ours.get()}), Gathered::Enough);
+  ASSERT_EQ(::write(urgent.theirs.get(), "x", 1), 1);
+  EXPECT_EQ(gather(std::array{urgent.ours.get()}, std::array{open.ours.get()}), Gathered::Urgent);
+}
+
 // A whole little capture of one frame with `commands` dispatches.
 Bytes small_capture(int commands) {
   Bytes bytes;
