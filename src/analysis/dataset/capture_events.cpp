@@ -9,6 +9,7 @@
 
 #include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
+#include "analysis/tables/summary.h"
 
 namespace tally::analysis {
 namespace {
@@ -351,8 +352,10 @@ DataTable CaptureEvents::frames() {
   DataColumn& dispatches = table.add("dispatches", Kind::Number);
   DataColumn& uncounted = table.add("uncounted", Kind::Number);
   DataColumn& missing = table.add("missing", Kind::Number);
+  DataColumn& counted = table.add("counted", Kind::Number);
+  const std::vector<FrameContent> contents = frame_contents(model_);
   for (uint32_t f = 0; f < model_.frames.size(); ++f) {
-    if (!model_.frame_selected(f)) continue;
+    if (contents[f] == FrameContent::Nothing) continue;
     const store::FrameRow& frame = model_.frames[f];
     frame_rows_[f] = static_cast<uint32_t>(table.rows());
     number.push(from_zero(frame.number));
@@ -365,6 +368,7 @@ DataTable CaptureEvents::frames() {
     dispatches.push(sums[f].dispatches);
     uncounted.push(sums[f].uncounted);
     missing.push(from_zero(frame.commands_missing));
+    counted.push(contents[f] == FrameContent::Counted);
   }
   return table;
 }

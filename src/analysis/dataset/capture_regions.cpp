@@ -10,6 +10,7 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/tables/frame_counters.h"
+#include "analysis/tables/summary.h"
 
 namespace tally::analysis {
 namespace {
@@ -237,8 +238,9 @@ Status add_egl_frames(const Model& model, DataCapture& capture) {
     capture.egl_counters.push_back({std::move(metric), kind.row->group, kind.row->is_level});
   }
   std::vector<uint32_t> row_of(model.frames.size(), kNone);
+  const std::vector<FrameContent> contents = frame_contents(model);
   for (uint32_t f = 0, row = 0; f < model.frames.size(); ++f)
-    if (model.frame_selected(f)) row_of[f] = row++;
+    if (contents[f] != FrameContent::Nothing) row_of[f] = row++;
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   for (size_t r = 0; r < measured->frames.size(); ++r) {
     const uint32_t f = measured->frames[r];

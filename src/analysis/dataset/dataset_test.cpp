@@ -6,6 +6,7 @@
 #include "analysis/dataset/make_dataset.h"
 #include "analysis/dataset/value_sets.h"
 #include "analysis/model/load_model.h"
+#include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
 #include "store/testing/test_capture.h"
 
@@ -15,7 +16,7 @@ namespace {
 class DatasetTest : public testing::Test {
  protected:
   // Frames of three dispatches of one pipeline, of which the first two are alike.
-  void write_scene() {
+  void write_scene(bool with_empty_frame = false) {
     TestScene scene(file_);
     const auto subgroups = scene.add_metric(catalogue::Number::Subgroups);
     const auto pipeline = scene.add_pipeline("p", "pipeline", scene.add_shader("s", "branch.comp"));
@@ -26,6 +27,7 @@ class DatasetTest : public testing::Test {
         scene.set_value(0, subgroups, taken + 1);
       }
     }
+    if (with_empty_frame) scene.begin_frame(2);
     scene.finish();
   }
 
@@ -100,6 +102,18 @@ TEST_F(DatasetTest, grouped_commands_have_the_sums_of_their_commands) {
     EXPECT_EQ(grouped.sets, 1u);  // the frames are alike
     EXPECT_EQ(grouped.sums, expected);
   }
+}
+
+TEST_F(DatasetTest, its_frames_are_those_that_the_summary_counts) {
+  write_scene(true);
+  const Model scene = model();
+  const auto dataset = make_dataset(scene, nullptr, {}, nullptr);
+  ASSERT_TRUE(dataset.ok());
+  const DataTable& frames = *dataset->captures[0].find("frames");
+  ASSERT_EQ(scene.frames.size(), 3u);
+  EXPECT_EQ(frames.rows(), 2u);
+  EXPECT_EQ(frames.rows(), summarize(scene).frames);
+  for (size_t f = 0; f < frames.rows(); ++f) EXPECT_EQ(frames.find("counted")->at(f), 1u);
 }
 
 TEST_F(DatasetTest, the_columns_of_a_table_have_the_same_number_of_rows) {

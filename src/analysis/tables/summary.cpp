@@ -105,8 +105,10 @@ std::optional<FrameRange> frames_of_capture(const Model& model) {
   return range;
 }
 
+}  // namespace
+
 // If GL runs on Vulkan, both report the same frames; only those of GL count.
-void count_frames(const Model& model, Summary& summary) {
+std::vector<FrameContent> frame_contents(const Model& model) {
   const auto device_of = [&](uint32_t frame) -> const store::DeviceRow* {
     const uint32_t device = model.device_index.find(model.frames[frame].device);
     return device == kNone ? nullptr : &model.devices[device];
@@ -121,13 +123,27 @@ void count_frames(const Model& model, Summary& summary) {
     frames.insert(f);
     processes_of_gl.insert(pid_of(model, *device_of(f)));
   }
-  std::erase_if(frames, [&](uint32_t frame) {
-    const store::DeviceRow* device = device_of(frame);
-    return device && !is_gl(device) && processes_of_gl.contains(pid_of(model, *device));
-  });
-  summary.frames = frames.size();
-  for (const uint32_t frame : frames)
-    include(summary.frames_of_capture, model.frames[frame].number);
+  std::vector<FrameContent> contents(model.frames.size(), FrameContent::Nothing);
+  for (uint32_t f = 0; f < contents.size(); ++f) {
+    const bool lacks = model.frame_selected(f) && model.frames[f].commands_missing > 0;
+    if (lacks || frames.contains(f)) contents[f] = FrameContent::Shown;
+    const store::DeviceRow* device = device_of(f);
+    const bool is_gls =
+        device && !is_gl(device) && processes_of_gl.contains(pid_of(model, *device));
+    if (frames.contains(f) && !is_gls) contents[f] = FrameContent::Counted;
+  }
+  return contents;
+}
+
+namespace {
+
+void count_frames(const Model& model, Summary& summary) {
+  const std::vector<FrameContent> contents = frame_contents(model);
+  for (uint32_t f = 0; f < contents.size(); ++f) {
+    if (contents[f] != FrameContent::Counted) continue;
+    ++summary.frames;
+    include(summary.frames_of_capture, model.frames[f].number);
+  }
   if (model.selection.frames) summary.frames_of_capture = frames_of_capture(model);
 }
 

@@ -56,7 +56,7 @@ export interface Capture {
     frames: Table;        // number, device(u8 index of info.devices), ended_by(str), gpu_time(f64 ns, without first uses of
                           // pipelines), first_use(f64 ns of passes and commands that used a pipeline for the first time),
                           // warm(u8 bool), draws, dispatches, uncounted(commands that ran uncounted), missing(commands that
-                          // are not in the capture)
+                          // are not in the capture), counted(u8 bool: reports count it as a frame)
     labels: Table;        // name(str), parent(labels; always a smaller index)
     merged_passes: Table; // the passes as `report --by pass --merge` merges them: name(str), label(labels), match
     passes: Table;        // frame(frames), number, name(str, with its size), label(labels), attachments(str), width, height,

@@ -17,7 +17,7 @@ interface FrameData {
   first: number[];
   marks: string[]; // why a frame is not complete, or ""
   cold: boolean[];
-  held: boolean[]; // what reports count as frames: not those that hold nothing
+  counted: ArrayLike<number>; // 1: reports count it as a frame
 }
 
 function read(side: Side, metric: string): FrameData {
@@ -33,15 +33,10 @@ function read(side: Side, metric: string): FrameData {
   const egl = model.t('egl_frames'), eglFrame = egl.index('frame'), eglTime = egl.times('time');
   const time = all.map((f) => (Number.isNaN(gpu[f]) ? 0 : gpu[f]));
   if (!commands.rows) for (let i = 0; i < egl.rows; ++i) if (eglFrame[i] >= 0 && eglTime[i] > 0) time[eglFrame[i]] = eglTime[i];
-  const held = all.map(() => false);
-  for (let i = 0; i < commands.rows; ++i) held[frame[i]] = true;
-  const passFrame = model.t('passes').index('frame');
-  for (let i = 0; i < passFrame.length; ++i) held[passFrame[i]] = true;
-  for (let i = 0; i < egl.rows; ++i) if (eglFrame[i] >= 0) held[eglFrame[i]] = true;
   return {
     number: frames.numbers('number'), work: sumBy(frames.rows, commands.rows, (i) => frame[i], value), time,
     first: all.map((f) => (Number.isNaN(firstUse[f]) ? 0 : firstUse[f])),
-    marks: all.map(mark), cold: all.map((f) => commands.rows > 0 && !warm[f]), held,
+    marks: all.map(mark), cold: all.map((f) => commands.rows > 0 && !warm[f]), counted: frames.numbers('counted'),
   };
 }
 
@@ -99,7 +94,7 @@ export class FrameStrip {
     let frames = 0, marked = 0;
     for (let f = 0; f < data.marks.length; ++f) {
       if (!inRange(range, data.number[f])) continue;
-      if (data.held[f]) ++frames;
+      if (data.counted[f]) ++frames;
       if (data.marks[f]) ++marked;
     }
     return `${counted(frames, 'frame')}${range ? ' selected' : ''}${marked ? `, ${marked} incomplete` : ''}`;
