@@ -20,9 +20,31 @@
 #include "base/kept_fd.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/user_names.h"
 
 namespace tally {
 namespace {
+
+const std::vector<KnownName> kColumns = {
+    {"gpu_time", "GPU time"}, {"fma", "multiply-adds"}, {"fma_share", ""}, {"time", "gpu_time"}};
+
+TEST(UserNames, a_heading_stands_for_its_column_and_an_id_comes_first) {
+  EXPECT_EQ(*find_name("column", "GPU time", kColumns), 0u);
+  EXPECT_EQ(*find_name("column", "multiply-adds", kColumns), 1u);
+  EXPECT_EQ(*find_name("column", "Multiply Adds", kColumns), 1u);
+  EXPECT_EQ(*find_name("column", "time", kColumns), 3u);
+}
+
+TEST(UserNames, a_slip_is_named_and_another_word_is_not) {
+  EXPECT_EQ(find_name("column", "gpu_tmie", kColumns).error().message,
+            "there is no column 'gpu_tmie'; did you mean gpu_time? The columns are gpu_time, fma, "
+            "fma_share, time");
+  EXPECT_EQ(find_name("column", "colour", kColumns).error().message,
+            "there is no column 'colour'; the columns are gpu_time, fma, fma_share, time");
+  EXPECT_EQ(similar_name("reprot", {"run", "report", "top"}), "report");
+  EXPECT_EQ(similar_name("frobnicate", {"run", "report", "top"}), "");
+  EXPECT_EQ(similar_name("x", {"y"}), "");
+}
 
 std::string chosen_of(const char* text, int64_t every, int64_t end) {
   const auto choice = FrameChoice::parse(text, every);

@@ -1,11 +1,11 @@
 #include "analysis/cost/region_map.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <numeric>
 
 #include "analysis/model/names.h"
+#include "base/user_names.h"
 
 namespace tally::analysis {
 namespace {
@@ -13,13 +13,12 @@ namespace {
 Result<uint32_t> find_counter(const Model& model, const std::vector<Metric>& counters,
                               const std::string& wanted) {
   if (wanted.empty()) return default_region_counter(counters);
-  std::vector<std::string> ids;
-  for (uint32_t i = 0; i < counters.size(); ++i) {
-    if (counters[i].id == wanted || model.region_counters[i].name == wanted) return i;
-    ids.push_back(counters[i].id);
-  }
-  return Error{
-      fmt::format("there is no counter '{}'; the counters are {}", wanted, fmt::join(ids, ", "))};
+  std::vector<KnownName> known;
+  for (uint32_t i = 0; i < counters.size(); ++i)
+    known.push_back({counters[i].id, model.region_counters[i].name});
+  const auto found = find_name("counter", wanted, known);
+  if (!found) return found.error();
+  return static_cast<uint32_t>(*found);
 }
 
 // Returns zeros if the counter has no row.

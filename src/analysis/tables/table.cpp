@@ -110,7 +110,13 @@ void sort_rows(Table& table, size_t column) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (!by.is_number()) return before_in_text(cells[a], cells[b]);
-    return by.role == ColumnRole::Key ? larger(cells[b], cells[a]) : larger(cells[a], cells[b]);
+    const auto is_empty = [](const Cell& cell) {
+      return std::holds_alternative<std::monostate>(cell);
+    };
+    if (by.low_is_worst && (is_empty(cells[a]) || is_empty(cells[b])))
+      return is_empty(cells[b]) && !is_empty(cells[a]);
+    const bool ascending = by.role == ColumnRole::Key || by.low_is_worst;
+    return ascending ? larger(cells[b], cells[a]) : larger(cells[a], cells[b]);
   });
   table.rows.reorder(order);
   table.sorted_by = table.columns[column].id;

@@ -83,10 +83,11 @@ struct Column {
   Unit unit = Unit::None;
   ColumnRole role = ColumnRole::Value;
   std::string description;
-  bool shown = true;      // in text output without --columns; JSON contains every column
-  std::string zero;       // shown in text instead of 0; empty: "0"
-  bool adds_up = true;    // the rows' values have a sum: there may be a share of it
-  std::string ranked_by;  // the column by which the rows are ranked in place of this one
+  bool shown = true;          // in text output without --columns; JSON contains every column
+  std::string zero;           // shown in text instead of 0; empty: "0"
+  bool adds_up = true;        // the rows' values have a sum: there may be a share of it
+  bool low_is_worst = false;  // sorted with the lowest value first
+  std::string ranked_by;      // the column by which the rows are ranked in place of this one
   // How many of the rows lack a part of their value; nullopt: those that are empty. Then the rows
   // do not cover the whole, and there is no share. `lacking_because` follows a colon.
   std::optional<size_t> lacking;
@@ -110,8 +111,8 @@ struct Table {
 // A cell's value for sorting; text and empty cells count as 0.
 double number_of(const Cell& cell);
 
-// Sorts the rows by a column: measurements in descending order, keys and text in ascending order.
-// The sort is stable.
+// Sorts the rows by a column: measurements with the worst first and empty ones last, keys and text
+// in ascending order. The sort is stable.
 void sort_rows(Table& table, size_t column);
 
 // Keeps the first `count` rows; 0 keeps all. total_rows keeps the original number.

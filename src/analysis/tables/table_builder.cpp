@@ -1,7 +1,6 @@
 #include "analysis/tables/table_builder.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +8,7 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/tables/summary.h"
+#include "base/user_names.h"
 
 namespace tally::analysis {
 
@@ -38,11 +38,9 @@ namespace {
 constexpr size_t kMaxShown = 4;
 
 Result<size_t> find_column(const Table& table, const std::string& id) {
-  if (const auto index = table.column_index(id)) return *index;
-  std::vector<std::string> ids;
-  for (const Column& column : table.columns) ids.push_back(column.id);
-  return Error{
-      fmt::format("there is no column '{}'; the columns are {}", id, fmt::join(ids, ", "))};
+  std::vector<KnownName> known;
+  for (const Column& column : table.columns) known.push_back({column.id, column.title});
+  return find_name("column", id, known);
 }
 
 template <typename Test>
@@ -168,7 +166,8 @@ Status sort_and_share(Table& table, const std::string& id, const std::vector<boo
   sort_rows(table, ranked);
   table.columns[*sorted].shown = table.columns[ranked].shown = true;
   if (has_share) append_share(table, *sorted, total);
-  if (divisible) place_sorted(table, *sorted, ranked, has_share);
+  if (table.columns[*sorted].role == ColumnRole::Value)
+    place_sorted(table, *sorted, ranked, has_share);
   return {};
 }
 
@@ -223,7 +222,8 @@ Column efficiency_column() {
           .unit = Unit::Percent,
           .description =
               "executions as a percentage of the lanes of the subgroups that executed; "
-              "of the stages whose subgroups are counted"};
+              "of the stages whose subgroups are counted",
+          .low_is_worst = true};
 }
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {

@@ -439,6 +439,18 @@ TEST_F(Subgroups, of_a_line_are_those_of_its_most_executed_block) {
   EXPECT_EQ(efficiency["branch.comp:6"], Cell(50.0));
 }
 
+TEST_F(Subgroups, sorted_by_efficiency_have_the_worst_first_and_the_column_beside_the_key) {
+  for (const char* name : {"simd_efficiency", "SIMD efficiency"}) {
+    const Table lines =
+        require(open({.frames = {}, .shader = "branch.comp"}).table(By::Line, {.sort = name}));
+    EXPECT_EQ(cell(lines, 0, "location"), Cell("branch.comp:3"));
+    EXPECT_EQ(cell(lines, 1, "location"), Cell("branch.comp:6"));
+    const auto first_value = std::ranges::find(lines.columns, ColumnRole::Value, &Column::role);
+    EXPECT_EQ(first_value->id, "simd_efficiency");
+    EXPECT_TRUE(first_value->shown);
+  }
+}
+
 TEST_F(Subgroups, show_their_efficiency_beside_the_source) {
   Analyzer analyzer = open({.frames = {}, .shader = "branch.comp"});
   const auto listings = analyzer.listings(ListingKind::Source, {});

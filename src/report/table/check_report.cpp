@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -69,6 +70,26 @@ Table check_table(const SceneCheck& check, size_t top) {
   return table;
 }
 
+std::vector<std::string> how_to_accept(const SceneCheck& check) {
+  std::vector<std::string> lines;
+  const std::vector<Finding> remaining = check.result.remaining();
+  if (remaining.size() < check.result.findings.size())
+    lines.push_back(fmt::format("tally check --update {} {}", shell_word(check.snapshot),
+                                shell_word(check.capture)));
+  std::map<size_t, const Finding*> largest;  // by line of the limits
+  for (const Finding& finding : remaining) {
+    const Finding*& known = largest[finding.limit.line];
+    if (known == nullptr || finding.after > known->after) known = &finding;
+  }
+  const std::string limits =
+      std::filesystem::path(check.snapshot).replace_extension(".limits").string();
+  for (const auto& [line, finding] : largest) {
+    lines.push_back(fmt::format("raise the limit {} in {}:{}: {} has {}", finding->limit.text,
+                                limits, line, finding->key.name, with_separators(finding->after)));
+  }
+  return lines;
+}
+
 std::string check_markdown(const std::vector<SceneCheck>& checks) {
   MarkdownDocument document;
   const auto passed = std::ranges::count_if(
@@ -80,6 +101,8 @@ std::string check_markdown(const std::vector<SceneCheck>& checks) {
       document.add(markdown_text(result_text(check)));
     } else {
       document.add(check_table(check, 0));
+      for (const std::string& way : how_to_accept(check))
+        document.add("To accept: " + markdown_code(way));
     }
   }
   return document.take();

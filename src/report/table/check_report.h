@@ -20,6 +20,10 @@ struct SceneCheck {
 // The findings, those of the largest change first; `top` rows, 0 for all.
 analysis::Table check_table(const SceneCheck& check, size_t top);
 
+// How to have the findings accepted, a line each: the command that updates the snapshot, and
+// the lines of the limits file that an update does not change.
+std::vector<std::string> how_to_accept(const SceneCheck& check);
+
 std::string check_markdown(const std::vector<SceneCheck>& checks);
 
 // A test suite for each scene, and a test case for each pass, shader, function and line that was

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "analysis/diff/compare.h"
+#include "base/user_names.h"
 #include "report/table/display_text.h"
 
 namespace tally::report {
@@ -207,12 +208,9 @@ std::string percent_text(const ValuePair& values) {
 
 Result<size_t> diff_metric(const CaptureDiff& diff, const std::string& id) {
   if (id.empty()) return size_t{default_metric(diff.metrics)};
-  const auto found = std::ranges::find(diff.metrics, id, &analysis::Metric::id);
-  if (found != diff.metrics.end()) return static_cast<size_t>(found - diff.metrics.begin());
-  std::vector<std::string> ids;
-  for (const analysis::Metric& metric : diff.metrics) ids.push_back(metric.id);
-  return Error{fmt::format("there is no metric '{}' in both captures; the metrics are {}", id,
-                           fmt::join(ids, ", "))};
+  std::vector<KnownName> known;
+  for (const analysis::Metric& metric : diff.metrics) known.push_back({metric.id, metric.title});
+  return find_name("metric", id, known);
 }
 
 Table diff_table(const CaptureDiff& diff, DiffBy by, size_t metric, size_t top) {

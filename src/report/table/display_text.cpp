@@ -159,6 +159,10 @@ std::string wrapped(std::string_view text, size_t width) {
   return out + line + "\n";
 }
 
+std::string shell_word(const std::string& word) {
+  return word.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos ? word : "'" + word + "'";
+}
+
 std::string left_aligned(std::string_view text, size_t width) {
   const size_t have = display_width(text);
   return std::string(text) + std::string(have < width ? width - have : 0, ' ');

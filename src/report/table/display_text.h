@@ -26,6 +26,9 @@ std::string shortened_at_start(std::string_view text, size_t width);
 // spaces and ends with a newline.
 std::string wrapped(std::string_view text, size_t width);
 
+// A word of a command line as a user would type it.
+std::string shell_word(const std::string& word);
+
 // Pads `text` with spaces to `width` cells.
 std::string left_aligned(std::string_view text, size_t width);
 std::string right_aligned(std::string_view text, size_t width);

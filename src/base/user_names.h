@@ -1,0 +1,27 @@
+// Names that users type: of columns, metrics, commands and options.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tally {
+
+struct KnownName {
+  std::string id;
+  std::string title;  // as tables print it; empty: none
+};
+
+// The index of a name: an id, or else an id or title whatever its case and the characters between
+// its words ("GPU time", "gpu-time"). The error says what the name is of, and suggests a similar
+// one: "there is no column 'gpu_tme'; did you mean gpu_time? The columns are ..."
+Result<size_t> find_name(std::string_view of, std::string_view name,
+                         const std::vector<KnownName>& known);
+
+// The known name that `name` is likely to be a slip of; empty if none is similar.
+std::string similar_name(std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace tally
