@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
+#include "base/user_names.h"
+#include "cli/version.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {
@@ -26,6 +29,82 @@ int print(const std::string& text) {
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return kDone;
   return fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
+}
+
+void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
+  app.name("tally");
+  app.description(
+      "Exact counts of what shaders execute, for Vulkan and EGL applications on any driver.");
+  app.set_version_flag("--version", version_text(),
+                       "Print the version, and the sources and libraries of this build");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Start with: tally run -- APPLICATION; tally doctor says what may be missing.\n"
+      "tally help COMMAND explains a command.");
+  add_run(app, chosen, after_dashes);
+  add_report(app, chosen);
+  add_diff(app, chosen);
+  add_snapshot(app, chosen);
+  add_check(app, chosen);
+  add_coverage(app, chosen);
+  add_export(app, chosen);
+  add_merge(app, chosen);
+  add_top(app, chosen, after_dashes);
+  add_trigger(app, chosen);
+  add_list(app, chosen);
+  add_doctor(app, chosen);
+  add_vulkan_probe(app, chosen);
+  add_egl_probe(app, chosen);
+}
+
+std::vector<CLI::App*> visible_commands(CLI::App& app) {
+  // Without a group a command is not shown.
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::vector<CLI::Option*> options_of(CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) {
+    return !option->get_lnames().empty() || !option->get_snames().empty();
+  });
+}
+
+std::string similar_option(CLI::App& command, const std::string& option) {
+  std::vector<std::string> known;
+  for (const CLI::Option* each : options_of(command)) {
+    for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
+  }
+  if (!option.starts_with("--")) return {};
+  const std::string similar = similar_name(option.substr(0, option.find('=')), known);
+  return similar.empty() ? similar : fmt::format(" (did you mean {}?)", similar);
+}
+
+namespace {
+
+constexpr size_t kDescriptionColumn = 30;  // CLI11's
+
+// Where the text of a line of help begins: at the column of descriptions, or after its indentation.
+size_t text_column(const std::string& line) {
+  const bool describes = line.size() > kDescriptionColumn && line[kDescriptionColumn] != ' ' &&
+                         line[kDescriptionColumn - 1] == ' ' && line[0] == ' ';
+  return describes ? kDescriptionColumn : line.find_first_not_of(' ');
+}
+
+}  // namespace
+
+std::string wrapped_help(const std::string& help, size_t width) {
+  std::string text;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    while (report::display_width(line) > width) {
+      const size_t column = text_column(line);
+      const size_t space = line.rfind(' ', width);
+      if (space == line.npos || space <= column) break;
+      text += line.substr(0, space) + "\n";
+      line = std::string(column, ' ') + line.substr(space + 1);
+    }
+    text += line + "\n";
+  }
+  return text;
 }
 
 using namespace std::chrono_literals;

@@ -58,6 +58,25 @@ void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h
 void add_egl_probe(CLI::App& app, Action& chosen);     // internal, see egl_probe.h
 
+// All commands of `tally`, declared once: main() parses with them, and the manual pages and shell
+// completions are made from them.
+
+// Declares the program and its commands. `chosen` is set by the parsing; it and `app` must outlive
+// it. `after_dashes` holds the arguments after "--".
+void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
+
+// The commands that users see, in the order of the help.
+std::vector<CLI::App*> visible_commands(CLI::App& app);
+
+// The options of the program or of a command, without its positional arguments.
+std::vector<CLI::Option*> options_of(CLI::App& command);
+
+// " (did you mean --sort?)" for an option that the command does not have; empty if none is similar.
+std::string similar_option(CLI::App& command, const std::string& option);
+
+// The help text with lines of at most `width` cells: a description goes on below its beginning.
+std::string wrapped_help(const std::string& help, size_t width);
+
 // Prints one line, "tally: ...", to standard error. Control characters are replaced.
 void say(const std::string& text);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/options.h"
 
 namespace tally::cli {
@@ -163,7 +163,7 @@ _tally() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words '{1}--help --version'
+    _tally_words '{1}help version --help --version'
     return
   fi
   case ${{COMP_WORDS[1]}} in
@@ -260,8 +260,9 @@ std::string usage(CLI::App& command) {
   std::string text = name + " [OPTIONS]";
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) continue;
-    text += option->get_expected_max() > 1 ? fmt::format(" {}...", option->get_name())
-                                           : " " + option->get_name();
+    const std::string name_of_files =
+        option->get_name() + (option->get_expected_max() > 1 ? "..." : "");
+    text += option->get_required() ? " " + name_of_files : fmt::format(" [{}]", name_of_files);
   }
   return text;
 }

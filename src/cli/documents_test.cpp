@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 namespace tally::cli {
 namespace {

@@ -7,11 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <random>
 #include <utility>
+
+#include "cli/command.h"
+#include "report/table/display_text.h"
 
 namespace tally::cli {
 namespace {
@@ -142,8 +146,7 @@ Result<std::string> choose_output(const std::string& asked, const std::string& a
   if (!taken) return taken.error();
   if (*taken) return plain;
   if (!asked.empty()) {
-    return Error{
-        fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
+    return Error{fmt::format("{} exists; choose another name, or replace it with --force", asked)};
   }
   for (int number = 2; number < kMaxNumbers; ++number) {
     std::string numbered = fmt::format("{}-{}.tally", stem, number);
@@ -154,6 +157,95 @@ Result<std::string> choose_output(const std::string& asked, const std::string& a
   return Error{
       fmt::format("{}.tally and its numbered names all exist; choose a name with -o", stem)};
 }
+
+namespace {
+
+// The absolute path as an address (RFC 8089), which terminals make a link of.
+std::string address_of(const std::string& path) {
+  std::error_code ignored;
+  std::string address = "file://";
+  for (const char c : fs::absolute(path, ignored).lexically_normal().string()) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || std::strchr("/-._~", c));
+    address += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return address;
+}
+
+}  // namespace
+
+std::string written_line(const std::string& what, const std::string& path) {
+  std::error_code ignored;
+  const auto size = fs::file_size(path, ignored);
+  return fmt::format("{}: {} ({}), {}", what, path,
+                     report::bytes_text(ignored ? 0 : static_cast<double>(size)), address_of(path));
+}
+
+void say_written(const std::string& what, const std::string& path) {
+  say(written_line(what, path));
+}
+
+namespace {
+
+Error failure(const std::string& path, int number) {
+  return Error{fmt::format("{}: {}", path.empty() ? "cannot write to standard output" : path,
+                           std::strerror(number))};
+}
+
+// A file that must not be replaced, even with --force.
+Status may_replace(const std::string& path, const std::string& capture) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  if (!fs::is_regular_file(path, ignored)) return Error{path + " is not a regular file"};
+  if (fs::equivalent(path, capture, ignored)) return Error{path + " is the capture itself"};
+  return {};
+}
+
+}  // namespace
+
+Result<ExportFile> ExportFile::open(const std::string& path, const std::string& capture,
+                                    bool force) {
+  if (path.empty() || path == "-") return ExportFile();
+  if (force) {
+    if (Status allowed = may_replace(path, capture); !allowed) return allowed.error();
+  }
+  const auto chosen = choose_output(path, {}, force);
+  if (!chosen) return chosen.error();
+  auto file = PartialFile::create(AT_FDCWD, path, 0644);
+  if (file) return ExportFile(path, std::move(*file), !force);
+  if (!force) ::unlink(path.c_str());
+  return with_context(file.error(), path);
+}
+
+ExportFile::ExportFile(ExportFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      file_(std::move(other.file_)),
+      is_reserved_(std::exchange(other.is_reserved_, false)),
+      error_(other.error_) {}
+
+ExportFile::~ExportFile() {
+  if (is_reserved_) ::unlink(path_.c_str());
+}
+
+void ExportFile::write(std::string_view piece) {
+  if (file_) return file_->write(piece);
+  if (error_ == 0 && std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size())
+    error_ = errno;
+}
+
+Status ExportFile::finish() {
+  if (file_) error_ = file_->finish(Existing::Replace);
+  if (!file_ && error_ == 0 && std::fflush(stdout) != 0) error_ = errno;
+  if (error_ != 0) return failure(path_, error_);
+  is_reserved_ = false;
+  return {};
+}
+
+void ExportFile::say_written(const std::string& what) const {
+  if (file_) cli::say_written(what, path_);
+}
+
+bool ExportFile::is_terminal() const { return !file_ && ::isatty(STDOUT_FILENO) != 0; }
 
 namespace {
 

@@ -1,9 +1,10 @@
-// Writes small files whole or not at all.
+// Writes files whole or not at all.
 #pragma once
 
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,6 +76,43 @@ bool write_all(int file, std::string_view text);
 // -3 ... if that exists. Without `force` the file is created empty, which reserves its name.
 Result<std::string> choose_output(const std::string& asked, const std::string& application,
                                   bool force);
+
+// "page: game.html (1.2 MiB), file:///home/me/game.html". `what` says what the file holds.
+std::string written_line(const std::string& what, const std::string& path);
+
+// Prints that line to standard error.
+void say_written(const std::string& what, const std::string& path);
+
+// The file that an export, a page or a heatmap is written to: standard output, or a file that
+// appears under its name only when it is complete.
+
+class ExportFile {
+ public:
+  // `path` is "" or "-" for standard output. Without `force` the file must not exist; with it, a
+  // regular file other than `capture` is replaced.
+  static Result<ExportFile> open(const std::string& path, const std::string& capture, bool force);
+  ExportFile(ExportFile&& other) noexcept;
+  ExportFile& operator=(ExportFile&&) = delete;
+  // Removes the file unless finish() succeeded.
+  ~ExportFile();
+
+  // After an error, writes nothing more; finish() reports it.
+  void write(std::string_view piece);
+  Status finish();
+  // Names the file on standard error, if there is one.
+  void say_written(const std::string& what) const;
+  bool is_terminal() const;
+
+ private:
+  ExportFile() = default;
+  ExportFile(std::string path, PartialFile file, bool is_reserved)
+      : path_(std::move(path)), file_(std::move(file)), is_reserved_(is_reserved) {}
+
+  std::string path_;
+  std::optional<PartialFile> file_;  // none: standard output
+  bool is_reserved_ = false;         // `path_` is an empty file of ours
+  int error_ = 0;                    // errno of the first failed write to standard output
+};
 
 // A folder of this process, which the destructor removes: a private one below TMPDIR, or one for
 // files that get their place later. The owner holds a lock on it that the kernel releases however

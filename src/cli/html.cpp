@@ -6,7 +6,7 @@
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
-#include "cli/export_file.h"
+#include "cli/files.h"
 #include "report/html/page.h"
 
 namespace tally::cli {
@@ -51,6 +51,7 @@ int write_html_report(const HtmlReport& report) {
                                             [&](std::string_view piece) { file->write(piece); });
   if (!written) return fail(with_context(written.error(), report.file));
   if (Status finished = file->finish(); !finished) return fail(finished.error());
+  if (!report.quiet) file->say_written("page");
   return kDone;
 }
 

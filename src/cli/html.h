@@ -15,6 +15,7 @@ struct HtmlReport {
   analysis::Selection selection;
   analysis::SourceOptions sources;
   bool force = false;
+  bool quiet = false;  // does not say what it has written
 };
 
 // Says what is wrong; returns the exit status.

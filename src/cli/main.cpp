@@ -1,4 +1,6 @@
 // The command `tally`: parses the arguments and runs the chosen one.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
@@ -7,22 +9,35 @@
 #include <string>
 #include <vector>
 
+#include "base/user_names.h"
 #include "cli/command.h"
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/run/child.h"
 
 namespace {
 
+std::string unknown_command(CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : tally::cli::visible_commands(app))
+    known.push_back(command->get_name());
+  const std::string similar = tally::similar_name(name, known);
+  return fmt::format("unknown command or option '{}'{} (see tally --help)", name,
+                     similar.empty() ? "" : fmt::format("; did you mean {}?", similar));
+}
+
 // The first line of CLI11's message, and a pointer to the help.
-std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
-  const std::vector<std::string> left_over = app.remaining();
-  if (app.get_subcommands().empty() && !left_over.empty()) {
-    return "unknown command or option '" + left_over.front() + "' (see tally --help)";
-  }
+std::string one_line(const CLI::ParseError& error, CLI::App& app) {
+  std::vector<std::string> left_over = app.remaining();
+  if (app.get_subcommands().empty() && !left_over.empty())
+    return unknown_command(app, left_over.front());
   std::string text = error.what();
   text = text.substr(0, text.find('\n'));
   std::string help = "tally";
-  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+  for (CLI::App* command : app.get_subcommands()) {
+    help += " " + command->get_name();
+    left_over = command->remaining();
+    if (!left_over.empty()) text += tally::cli::similar_option(*command, left_over.front());
+  }
   return text + " (see " + help + " --help)";
 }
 
@@ -34,7 +49,11 @@ struct Arguments {
 
 Arguments split_arguments(int argc, char** argv) {
   Arguments arguments;
-  const std::vector<std::string> all(argv + 1, argv + argc);
+  std::vector<std::string> all(argv + 1, argv + argc);
+  // `tally help run` as `tally run --help`, `tally version` as `tally --version`.
+  if (!all.empty() && all[0] == "version") all[0] = "--version";
+  if (all.empty() || all == std::vector<std::string>{"help"}) all = {"--help"};
+  if (all.size() == 2 && all[0] == "help") all = {all[1], "--help"};
   const auto dashes = std::find(all.begin(), all.end(), "--");
   arguments.own.assign(std::make_reverse_iterator(dashes), all.rend());
   if (dashes != all.end()) arguments.after_dashes.assign(dashes + 1, all.end());
@@ -46,16 +65,23 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app;
   tally::cli::Action chosen;
   tally::cli::add_commands(app, chosen, arguments.after_dashes);
+  // CLI11 would show the help of the whole program.
+  const std::string first = arguments.own.empty() ? "" : arguments.own.back();
+  const bool names_command = !first.empty() && !first.starts_with('-');
+  const auto is_first = [&](const CLI::App* command) { return command->get_name() == first; };
+  if (names_command && app.get_subcommands(is_first).empty())
+    return tally::cli::fail({unknown_command(app, first)});
   try {
     app.parse(arguments.own);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       std::ostringstream text;
       app.exit(error, text, text);
-      return tally::cli::print(text.str());
+      return tally::cli::print(tally::cli::wrapped_help(text.str(), tally::cli::terminal_width()));
     }
     return tally::cli::fail({one_line(error, app)});
   }
+  if (!chosen) return tally::cli::fail({"name a command first (see tally --help)"});
   return chosen();
 }
 

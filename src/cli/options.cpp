@@ -8,7 +8,9 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 
 #include "analysis/model/load_model.h"
@@ -20,10 +22,16 @@ namespace {
 
 constexpr size_t kDefaultWidth = 120;
 constexpr size_t kMinWidth = 60;
+constexpr long kMaxWidth = 10'000;  // of COLUMNS
 
 }  // namespace
 
 size_t terminal_width() {
+  if (const char* const columns = std::getenv("COLUMNS")) {
+    const long width = std::strtol(columns, nullptr, 10);
+    if (width > 0 && width <= kMaxWidth)
+      return std::max<size_t>(static_cast<size_t>(width), kMinWidth);
+  }
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
     return std::max<size_t>(size.ws_col, kMinWidth);
@@ -78,6 +86,67 @@ int write_out(const std::function<void(const report::Output&)>& write) {
   return error == 0
              ? print("")
              : fail({fmt::format("cannot write to standard output: {}", std::strerror(error))});
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The captures of the current folder, the newest first. An empty file is the reserved name of a
+// capture that is still to come.
+std::vector<std::string> captures_here() {
+  std::vector<std::pair<fs::file_time_type, std::string>> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(".", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() != ".tally" || !entry->is_regular_file(ignored) ||
+        entry->file_size(ignored) == 0)
+      continue;
+    found.emplace_back(entry->last_write_time(ignored), entry->path().filename().string());
+  }
+  std::ranges::sort(found, std::greater());
+  std::vector<std::string> names;
+  for (const auto& [time, name] : found) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+Status default_to_newest(std::string& file) {
+  if (!file.empty()) return {};
+  const std::vector<std::string> captures = captures_here();
+  if (captures.empty())
+    return Error{
+        "there is no capture (*.tally) in this folder: name one, or make one with tally run"};
+  file = captures.front();
+  say(file + " is the newest capture in this folder");
+  return {};
+}
+
+Status default_to_newest(std::vector<std::string>& files) {
+  if (!files.empty()) return {};
+  std::string file;
+  Status found = default_to_newest(file);
+  if (found.ok()) files.push_back(file);
+  return found;
+}
+
+Status default_to_newest(std::string& before, std::string& after) {
+  if (!after.empty()) return {};
+  if (!before.empty()) {
+    if (Status found = default_to_newest(after); !found) return found;
+    std::error_code ignored;
+    if (!fs::equivalent(before, after, ignored)) return {};
+    return Error{before + " is itself the newest capture in this folder: name the one to compare"};
+  }
+  const std::vector<std::string> captures = captures_here();
+  if (captures.size() < 2)
+    return Error{"there are not two captures (*.tally) in this folder: name two"};
+  before = captures[1];
+  after = captures[0];
+  say(fmt::format("{} and {} are the newest captures in this folder", before, after));
+  return {};
 }
 
 Result<analysis::Profile> load_profile(const std::string& file,

@@ -15,7 +15,8 @@
 
 namespace tally::cli {
 
-// The terminal's width in cells, or a default where standard output is not a terminal.
+// The width of lines in cells: COLUMNS if it is set, else the terminal's, or a default where
+// standard output is not a terminal.
 size_t terminal_width();
 
 // Accepts a number from 0. CLI11 itself converts "-1" to the largest number.
@@ -33,6 +34,16 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice);
 
 // Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write);
+
+// Where the user names no capture, a command reads the newest one of the current folder, and names it
+// on standard error.
+
+// `file` stays if it is not empty.
+Status default_to_newest(std::string& file);
+Status default_to_newest(std::vector<std::string>& files);
+
+// The two newest, the older one first. Where only `before` is given, `after` becomes the newest.
+Status default_to_newest(std::string& before, std::string& after);
 
 // Loads captures for `tally diff`, `tally snapshot` and `tally check`.
 

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "program.h"
+#include "report/html/page.h"
+#include "report/table/display_text.h"
 #include "store/format/sqlite.h"
 #include "store/testing/test_capture.h"
 
@@ -80,8 +84,55 @@ TEST_F(Commands, help_names_every_command) {
     EXPECT_THAT(run.standard_output, HasSubstr(command));
 }
 
+TEST_F(Commands, no_command_and_help_list_the_commands_with_a_line_each) {
+  const auto run = tally({}, {"COLUMNS=100"});
+  EXPECT_EQ(run.end.shell_status(), 0);
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("\n  report                      Show a capture as tables, "));
+  EXPECT_EQ(tally({"help"}, {"COLUMNS=100"}).standard_output, run.standard_output);
+  EXPECT_EQ(tally({"help", "report"}).standard_output, tally({"report", "--help"}).standard_output);
+  EXPECT_EQ(tally({"version"}).standard_output, tally({"--version"}).standard_output);
+  expect_refused({"help", "frobnicate"}, "unknown command or option 'frobnicate'");
+}
+
+TEST_F(Commands, a_slip_in_a_name_is_answered_with_the_name_that_was_meant) {
+  store::write_test_capture(folder_.file("a.tally"));
+  expect_refused({"reprot"}, "'reprot'; did you mean report? (see tally --help)");
+  expect_refused({"help", "reprot"}, "did you mean report?");
+  expect_refused({"report", "--hetmap", "x.png"}, "(did you mean --heatmap?)");
+  expect_refused({"run", "--regoins", "--", "app"}, "(did you mean --regions?)");
+  expect_refused({"report", "a.tally", "--by", "draw", "--sort", "executoins"},
+                 "there is no column 'executoins'; did you mean executions? The columns are ");
+  expect_refused({"diff", "a.tally", "a.tally", "--sort", "executoins"},
+                 "did you mean executions?");
+}
+
+TEST_F(Commands, a_heading_names_its_column_and_the_column_to_sort_by_is_shown) {
+  store::write_test_capture(folder_.file("a.tally"));
+  const auto by_id = tally({"report", "a.tally", "--by", "draw", "--sort", "gpu_time"});
+  EXPECT_EQ(by_id.end.shell_status(), 0) << by_id.standard_error;
+  const auto by_heading = tally({"report", "a.tally", "--by", "draw", "--sort", "GPU time"});
+  EXPECT_EQ(by_heading.standard_output, by_id.standard_output) << by_heading.standard_error;
+  const auto narrow =
+      tally({"report", "a.tally", "--by", "draw", "--sort", "GPU time"}, {"COLUMNS=60"});
+  EXPECT_THAT(narrow.standard_output, HasSubstr("GPU time"));
+}
+
+TEST_F(Commands, help_fits_the_width_of_the_terminal) {
+  for (const size_t width : {60, 80, 100}) {
+    for (const char* command : {"run", "report", "check", "export"}) {
+      const auto run = tally({command, "--help"}, {fmt::format("COLUMNS={}", width)});
+      std::istringstream lines(run.standard_output);
+      size_t longest = 0;
+      for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+      EXPECT_LE(longest, width) << command;
+      EXPECT_GT(longest, width * 3 / 4) << command;
+    }
+  }
+}
+
 TEST_F(Commands, unknown_commands_and_options_are_refused) {
-  expect_refused({}, "subcommand is required");
+  expect_refused({"--", "app"}, "name a command first");
   expect_refused({"frobnicate"}, "frobnicate");
   expect_refused({"report", "--bogus", "x.tally"}, "--bogus");
   expect_refused({"report", "x.tally", "--by", "colour"}, "colour");
@@ -179,6 +230,102 @@ TEST_F(Commands, heatmaps_are_json_where_that_is_asked_for) {
   EXPECT_EQ(json["capture"]["file"], "a.tally");
 }
 
+// An older capture, a newer one, and the name that a capture still to come has reserved.
+class NewestCapture : public Commands {
+ protected:
+  void make_captures() {
+    store::write_test_capture(folder_.file("new.tally"));
+    store::write_test_capture(folder_.file("old.tally"));
+    const auto now = std::filesystem::last_write_time(folder_.file("old.tally"));
+    std::filesystem::last_write_time(folder_.file("new.tally"), now + std::chrono::hours(1));
+    std::ofstream(folder_.file("later.tally")).flush();
+    std::filesystem::last_write_time(folder_.file("later.tally"), now + std::chrono::hours(2));
+  }
+};
+
+TEST_F(NewestCapture, is_read_where_no_file_is_named_and_standard_error_says_so) {
+  make_captures();
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"report"},
+                                             {"report", "--by", "draw", "--format", "json"},
+                                             {"coverage"},
+                                             {"snapshot"},
+                                             {"export", "--format", "csv"}}) {
+    const auto chosen = tally(arguments);
+    std::vector<std::string> with_file = arguments;
+    with_file.emplace_back("new.tally");
+    const auto named = tally(with_file);
+    EXPECT_EQ(chosen.end.shell_status(), named.end.shell_status()) << arguments[0];
+    EXPECT_EQ(chosen.standard_output, named.standard_output) << arguments[0];
+    EXPECT_EQ(chosen.standard_error,
+              "tally: new.tally is the newest capture in this folder\n" + named.standard_error)
+        << arguments[0];
+  }
+}
+
+TEST_F(NewestCapture, is_compared_with_the_one_before_or_the_one_that_is_named) {
+  make_captures();
+  const auto both = tally({"diff"});
+  EXPECT_EQ(both.end.shell_status(), 0);
+  EXPECT_EQ(both.standard_output, tally({"diff", "old.tally", "new.tally"}).standard_output);
+  EXPECT_EQ(both.standard_error,
+            "tally: old.tally and new.tally are the newest captures in this folder\n");
+  EXPECT_EQ(tally({"diff", "old.tally"}).standard_output, both.standard_output);
+  const auto itself = tally({"diff", "new.tally"});
+  EXPECT_EQ(itself.end.shell_status(), 2);
+  EXPECT_THAT(itself.standard_error, HasSubstr("new.tally is itself the newest capture"));
+  ASSERT_EQ(tally({"snapshot", "old.tally", "-o", "a.snapshot"}).end.shell_status(), 0);
+  const auto checked = tally({"check", "a.snapshot"});
+  EXPECT_EQ(checked.end.shell_status(), 0) << checked.standard_error;
+  EXPECT_THAT(checked.standard_error, HasSubstr("new.tally is the newest capture"));
+}
+
+TEST_F(NewestCapture, none_is_one_clear_error) {
+  for (const char* command : {"report", "coverage", "snapshot"})
+    expect_refused({command}, "there is no capture (*.tally) in this folder");
+  expect_refused({"export", "--format", "csv"}, "there is no capture (*.tally) in this folder");
+  expect_refused({"diff"}, "there are not two captures (*.tally) in this folder");
+}
+
+TEST_F(Commands, a_written_file_is_named_with_its_size_and_address) {
+  store::write_test_capture(folder_.file("a.tally"));
+  store::write_test_capture(folder_.file("b.tally"));
+  const std::pair<std::vector<std::string>, std::string> written[] = {
+      {{"report", "a.tally", "--html", "my page.html"}, "page: my page.html"},
+      {{"report", "a.tally", "--heatmap", "a.png"}, "heatmap: a.png"},
+      {{"export", "a.tally", "--format", "csv", "-o", "a.csv"}, "export: a.csv"},
+      {{"snapshot", "a.tally", "-o", "a.snapshot"}, "snapshot: a.snapshot"},
+      {{"merge", "a.tally", "b.tally", "-o", "ab.tally"}, "capture: ab.tally"}};
+  for (const auto& [arguments, line] : written) {
+    if (line.starts_with("page") && !report::why_no_html().empty()) continue;
+    const auto run = tally(arguments);
+    EXPECT_EQ(run.end.shell_status(), 0) << run.standard_error;
+    const std::string name = line.substr(line.find(": ") + 2);
+    std::string address = "file://" + folder_.file(name);
+    if (const size_t space = address.find(' '); space != address.npos)
+      address.replace(space, 1, "%20");
+    const auto size = static_cast<double>(std::filesystem::file_size(folder_.file(name)));
+    EXPECT_EQ(run.standard_error,
+              fmt::format("tally: {} ({}), {}\n", line, report::bytes_text(size), address));
+  }
+}
+
+TEST_F(Commands, an_existing_page_or_picture_is_replaced_only_with_force) {
+  store::write_test_capture(folder_.file("a.tally"));
+  std::vector<std::pair<std::string, std::string>> outputs = {{"--heatmap", "a.png"}};
+  if (report::why_no_html().empty()) outputs.emplace_back("--html", "a.html");
+  for (const auto& [option, file] : outputs) {
+    std::ofstream(folder_.file(file)) << "mine";
+    expect_refused({"report", "a.tally", option, file},
+                   file + " exists; choose another name, or replace it with --force");
+    EXPECT_EQ(std::filesystem::file_size(folder_.file(file)), 4u);
+    EXPECT_EQ(tally({"report", "a.tally", option, file, "--force"}).end.shell_status(), 0);
+    EXPECT_GT(std::filesystem::file_size(folder_.file(file)), 4u);
+    expect_refused({"report", "a.tally", option, "a.tally", "--force"}, "the capture itself");
+  }
+  expect_refused({"report", "a.tally", "--force"}, "--force needs --html or --heatmap");
+}
+
 TEST_F(Commands, a_damaged_capture_is_named) {
   store::write_test_capture(folder_.file("a.tally"));
   damage_table("a.tally", "batch_count");  // which is not read before it is needed
@@ -199,7 +346,7 @@ TEST_F(Commands, rows_that_refer_to_nothing_end_no_report_by_a_signal) {
     change("a.tally", damage);
     for (const char* options :
          {"", "--by draw", "--by pass", "--by shader", "--by line", "--by block", "--by pipeline",
-          "--by frame", "--by label", "--by counter", "--by region", "--heatmap x.png"}) {
+          "--by frame", "--by label", "--by counter", "--by region", "--heatmap x.png --force"}) {
       const auto run =
           run_script(folder_.path(), std::string("\"$TALLY\" report a.tally ") + options);
       EXPECT_LE(run.end.shell_status(), 2) << damage << ' ' << options;

@@ -85,7 +85,7 @@ TEST_F(RegionRun, a_heatmap_is_written_of_the_pass_and_counter_that_are_asked_fo
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_GT(first->width, 320u);
   EXPECT_GT(first->height, 200u);
-  const auto other = report("--heatmap map.png --pass 1 --counter fragment_invocations");
+  const auto other = report("--heatmap map.png --force --pass 1 --counter fragment_invocations");
   EXPECT_EQ(other.standard_output,
             "map.png: fragment invocations of composite 320x200, frame 0, pass 1\n");
   const auto second = read_png(folder_.file("map.png"));
@@ -112,6 +112,15 @@ TEST_F(RegionRun, the_final_image_of_a_pass_is_the_one_that_the_application_read
   EXPECT_EQ(captured->pixels, own->pixels);
 }
 
+TEST_F(RegionRun, without_a_size_a_region_has_8x8_pixels) {
+  ASSERT_EQ(run("--regions", "--frames 1 --size 100x70").end.shell_status(), 0);
+  const auto map = report("--heatmap map.png --format json");
+  ASSERT_EQ(map.end.shell_status(), 0) << map.standard_error;
+  const auto json = nlohmann::json::parse(map.standard_output)["heatmap"];
+  EXPECT_EQ(json["columns"], 13);  // 100 / 8, rounded up
+  EXPECT_EQ(json["region_width"], 8);
+}
+
 TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
   ASSERT_EQ(run("--regions=16x16", "--frames 1 --size 32x32").end.shell_status(), 0);
   EXPECT_THAT(report("--heatmap map.png --counter nonsense").standard_error,
@@ -125,8 +134,8 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
                  "trap '' XFSZ; ulimit -f 1; \"$TALLY\" report --heatmap half.png lanterns.tally");
   EXPECT_THAT(half.standard_error, HasSubstr("half.png: File too large"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("half.png")));
-  EXPECT_THAT(report("--heatmap lanterns.tally").standard_error,
-              HasSubstr("lanterns.tally: exists and is not a PNG file; refusing to replace it"));
+  EXPECT_THAT(report("--heatmap lanterns.tally --force").standard_error,
+              HasSubstr("lanterns.tally is the capture itself"));
   EXPECT_THAT(report("--heatmap no/where.png").standard_error, HasSubstr("no/where.png: "));
   EXPECT_EQ(report("--by pass").end.shell_status(), 0) << "the capture is as it was";
 }

@@ -284,7 +284,7 @@ TEST_F(Run, existing_file_is_not_overwritten) {
   EXPECT_EQ(run.end.shell_status(), 2);
   EXPECT_EQ(run.standard_output, "");
   EXPECT_EQ(run.standard_error,
-            "tally: mine.tally exists; choose another name with -o, or replace it with --force\n");
+            "tally: mine.tally exists; choose another name, or replace it with --force\n");
   EXPECT_EQ(std::filesystem::file_size(folder_.file("mine.tally")), 4u);
 }
 

@@ -260,7 +260,7 @@ class Stacks(ExportTest):
     def test_unknown_metric_is_one_line_with_the_known_ones(self):
         done = run(TALLY, "export", "--format", "collapsed", "--metric", "nonsense", self.path("sample.tally"))
         self.assertEqual((done.returncode, done.stdout), (2, b""))
-        self.assertRegex(done.stderr, rb"^tally: [^\n]*no metric 'nonsense'; there are [^\n]*instructions[^\n]*\n$")
+        self.assertRegex(done.stderr, rb"^tally: [^\n]*there is no metric 'nonsense'; the metrics are [^\n]*instructions[^\n]*\n$")
 
 
 class Pprof(ExportTest):

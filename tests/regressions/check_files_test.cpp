@@ -145,7 +145,7 @@ TEST_F(CheckFiles, wrong_files_are_refused_in_one_line) {
   expect_refused({"diff", "scene.tally", "scene.snapshot"}, "scene.snapshot");
   expect_refused({"diff", "scene.tally", "."}, "one is a folder, the other is not");
   expect_refused({"diff", "--sort", "nonsense", "scene.tally", "scene.tally"},
-                 "there is no metric 'nonsense' in both captures; the metrics are executions, ");
+                 "there is no metric 'nonsense'; the metrics are executions, ");
 }
 
 TEST_F(CheckFiles, another_driver_is_refused_unless_it_is_allowed) {

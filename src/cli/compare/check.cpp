@@ -46,7 +46,9 @@ int run(const SnapshotOptions& options) {
   if (options.output.empty()) return print(text);
   Status written = may_write(options.output);
   if (written.ok()) written = replace_file(options.output, text);
-  return written.ok() ? kDone : fail(written.error());
+  if (!written) return fail(written.error());
+  say_written("snapshot", options.output);
+  return kDone;
 }
 
 }  // namespace
@@ -55,12 +57,18 @@ void add_snapshot(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<SnapshotOptions>();
   CLI::App* command = app.add_subcommand(
       "snapshot", "Write the counts of a capture as a text file for tally check");
-  command->add_option("CAPTURE", options->capture, "Capture made by tally run")->required();
+  command->add_option("CAPTURE", options->capture,
+                      "Capture made by tally run (default: the newest in this folder)");
   command
       ->add_option("-o,--output", options->output,
                    "The snapshot to write (default: standard output); a snapshot is replaced")
       ->type_name("FILE");
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      Status found = default_to_newest(options->capture);
+      return found.ok() ? run(*options) : fail(found.error());
+    };
+  });
 }
 
 // `tally check`: compares captures with committed snapshots.
@@ -99,6 +107,9 @@ Result<std::vector<CheckedPair>> checked_pairs(const std::vector<std::string>& f
   std::vector<std::string> snapshots, captures;
   for (const std::string& file : files) (is_capture(file) ? captures : snapshots).push_back(file);
   if (snapshots.empty()) return Error{"there is no snapshot among the files"};
+  if (captures.empty() && snapshots.size() == 1) {
+    if (Status found = default_to_newest(captures.emplace_back()); !found) return found.error();
+  }
   if (captures.empty()) return Error{"there is no capture among the files: " + files.back()};
   if (snapshots.size() == 1 && captures.size() == 1)
     return std::vector<CheckedPair>{{snapshots.front(), captures.front()}};
@@ -195,23 +206,25 @@ bool update(const Checked& checked) {
 }
 
 int write_files(const std::vector<SceneCheck>& checks, const CheckOptions& options) {
-  const std::pair<const std::string&, std::function<std::string()>> files[] = {
-      {options.markdown, [&] { return check_markdown(checks); }},
-      {options.junit, [&] { return check_junit(checks); }},
-      {options.openmetrics, [&] { return check_openmetrics(checks); }},
-      {options.sarif, [&] { return check_sarif(checks, TALLY_VERSION); }}};
-  for (const auto& [path, make] : files) {
+  struct File {
+    const char* what;
+    const std::string& path;
+    std::function<std::string()> make;
+  };
+  const File files[] = {
+      {"Markdown", options.markdown, [&] { return check_markdown(checks); }},
+      {"JUnit", options.junit, [&] { return check_junit(checks); }},
+      {"OpenMetrics", options.openmetrics, [&] { return check_openmetrics(checks); }},
+      {"SARIF", options.sarif, [&] { return check_sarif(checks, TALLY_VERSION); }}};
+  for (const auto& [what, path, make] : files) {
     if (path.empty()) continue;
     if (Status written = replace_file(path, make()); !written) {
       say(written.error().message);
       return kNo;
     }
+    say_written(what, path);
   }
   return kDone;
-}
-
-std::string shell_word(const std::string& word) {
-  return word.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos ? word : "'" + word + "'";
 }
 
 int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& options) {
@@ -224,9 +237,8 @@ int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& opti
       }
       report::write_text_table(
           table, {.width = terminal_width(), .remedy = "the terminal is too narrow"}, out);
-      if (!options.update)
-        out(fmt::format("\nTo accept: tally check --update {} {}\n", shell_word(check.snapshot),
-                        shell_word(check.capture)));
+      out("\n");
+      for (const std::string& way : how_to_accept(check)) out("To accept: " + way + "\n");
     }
   });
 }
@@ -266,9 +278,10 @@ void add_check(CLI::App& app, Action& chosen) {
       app.add_subcommand("check", "Compare captures with snapshots, and fail if counts differ");
   command
       ->add_option("FILE", options->files,
-                   "Snapshots and captures, matched by name (one of each may have any name)")
+                   "Snapshots and captures, matched by name (one of each may have any name); "
+                   "with one snapshot alone the newest capture in this folder")
       ->required()
-      ->expected(2, -1);
+      ->expected(1, -1);
   command->add_flag("--update", options->update,
                     "Write the counts of the captures into the snapshots, and print a patch");
   command->add_flag("--any-driver", options->any_driver,

@@ -220,9 +220,11 @@ void add_diff(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command =
       app.add_subcommand("diff", "Show what changed between two captures, or folders of captures");
-  command->add_option("OLD", options->before, "Capture, or folder of captures")->required();
-  command->add_option("NEW", options->after, "Capture, or folder of captures of the same names")
-      ->required();
+  command->add_option("OLD", options->before,
+                      "Capture, or folder of captures (default: the second newest in this folder)");
+  command->add_option("NEW", options->after,
+                      "Capture, or folder of captures of the same names (default: the newest in "
+                      "this folder)");
   const std::vector<std::string> by(std::begin(analysis::kDiffByNames),
                                     std::end(analysis::kDiffByNames));
   command
@@ -246,9 +248,14 @@ void add_diff(CLI::App& app, Action& chosen) {
   command->add_option("--width", options->width, "Characters in a line of text")
       ->check(whole_number())
       ->type_name("N");
-  command->formatter(std::make_shared<UsageFormatter>("tally diff [OPTIONS] OLD NEW"));
+  command->formatter(std::make_shared<UsageFormatter>("tally diff [OPTIONS] [OLD [NEW]]"));
   command->footer("Ends with 0 if there is no difference, 1 if there is one, 2 on failure.");
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      Status found = default_to_newest(options->before, options->after);
+      return found.ok() ? run(*options) : fail(found.error());
+    };
+  });
 }
 
 }  // namespace tally::cli

@@ -33,7 +33,7 @@ complete -c tally -n '__fish_seen_subcommand_from report' -l columns -x -d 'Show
 complete -c tally -n '__fish_seen_subcommand_from report' -l heatmap -r -F -d 'Write a picture of a pass by region (needs tally run --regions): the hottest pass, or the hottest that --frames and --pass select'
 complete -c tally -n '__fish_seen_subcommand_from report' -l html -r -F -d 'Write the capture as one HTML file that a browser shows without a network'
 complete -c tally -n '__fish_seen_subcommand_from report' -l against -x -d 'Compare with this capture in the HTML file: old, new, difference'
-complete -c tally -n '__fish_seen_subcommand_from report' -l force -d 'Replace the HTML file if it exists'
+complete -c tally -n '__fish_seen_subcommand_from report' -l force -d 'Replace the HTML file or the picture if it exists'
 complete -c tally -n '__fish_seen_subcommand_from report' -l counter -x -d 'The heatmap'\''s counter (default: fragment_instructions)'
 complete -c tally -n '__fish_seen_subcommand_from report' -l pass -x -d 'Only regions of passes with this number in their frame (see --by pass)'
 complete -c tally -n '__fish_seen_subcommand_from report' -l frames -x -d 'Only these frames: 7, 3-9, 3- or -9'

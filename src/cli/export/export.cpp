@@ -7,9 +7,10 @@
 #include "analysis/model/counts.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
+#include "base/user_names.h"
 #include "cli/command.h"
 #include "cli/export/data_set.h"
-#include "cli/export_file.h"
+#include "cli/files.h"
 #include "cli/options.h"
 #include "report/export/callgrind.h"
 #include "report/export/data_set.h"
@@ -93,12 +94,11 @@ Status export_callgrind(const Input& input) {
 
 Result<uint32_t> metric_of(const report::CallTree& tree, const std::string& id) {
   if (id.empty()) return analysis::default_metric(tree.metrics());
-  std::string known;
-  for (uint32_t m = 0; m < tree.metrics().size(); ++m) {
-    if (tree.metrics()[m].id == id) return m;
-    known += (m == 0 ? "" : ", ") + tree.metrics()[m].id;
-  }
-  return Error{fmt::format("no metric '{}'; there are {}", id, known)};
+  std::vector<KnownName> known;
+  for (const analysis::Metric& metric : tree.metrics()) known.push_back({metric.id, metric.title});
+  const auto found = find_name("metric", id, known);
+  if (!found) return found.error();
+  return static_cast<uint32_t>(*found);
 }
 
 Status export_collapsed(const Input& input) {
@@ -183,6 +183,7 @@ int run(const ExportOptions& options) {
   progress.reset();
   if (!written) return fail(with_context(written.error(), path));
   if (Status finished = file->finish(); !finished) return fail(finished.error());
+  file->say_written("export");
   return kDone;
 }
 
@@ -221,8 +222,9 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
 void add_export(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
-  command->add_option("FILE", options->files, "Capture made by tally run; with --to also several")
-      ->required();
+  command->add_option(
+      "FILE", options->files,
+      "Capture made by tally run; with --to also several (default: the newest here)");
   std::vector<std::string> formats;
   std::string names;
   for (const Format& format : kFormats) {
@@ -256,14 +258,14 @@ void add_export(CLI::App& app, Action& chosen) {
       "Examples: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally\n"
       "          tally export --to ~/fleet --scene start vkcube.tally");
   command->callback([options, format, &chosen] {
-    if (!options->to.folder.empty()) {
+    const bool one_file = options->to.folder.empty();
+    if (one_file && format->empty()) throw CLI::RequiredError("--format or --to");
+    if (one_file) reject_unused_options(*options);
+    chosen = [options, one_file] {
+      if (Status found = default_to_newest(options->files); !found) return fail(found.error());
       options->to.files = options->files;
-      chosen = [options] { return export_to(options->to); };
-      return;
-    }
-    if (format->empty()) throw CLI::RequiredError("--format or --to");
-    reject_unused_options(*options);
-    chosen = [options] { return run(*options); };
+      return one_file ? run(*options) : export_to(options->to);
+    };
   });
 }
 

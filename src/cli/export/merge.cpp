@@ -95,7 +95,9 @@ int run(const MergeOptions& options) {
   Status done = may_write(options.output, options.force, *inputs);
   if (done.ok())
     done = write(*inputs, options.output, options.force ? Existing::Replace : Existing::Keep);
-  return done.ok() ? kDone : fail(done.error());
+  if (!done) return fail(done.error());
+  say_written("capture", options.output);
+  return kDone;
 }
 
 }  // namespace

@@ -210,6 +210,7 @@ int write_output(const analysis::Coverage& coverage, const CoverageOptions& opti
   if (!written) return fail(written.error());
   if (const std::string left_out = report::lines_left_out(coverage); !left_out.empty())
     say(left_out);
+  say_written("coverage", options.output);
   return kDone;
 }
 
@@ -232,8 +233,9 @@ void add_coverage(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
   CLI::App* command =
       app.add_subcommand("coverage", "Show which shader lines ran, or write it for other tools");
-  command->add_option("FILE", options->files, "Captures made by tally run; counts are summed")
-      ->required();
+  command->add_option(
+      "FILE", options->files,
+      "Captures made by tally run; counts are summed (default: the newest in this folder)");
   CLI::Option* output =
       command->add_option("-o,--output", options->output, "Write a file for other tools")
           ->type_name("FILE");
@@ -251,7 +253,12 @@ void add_coverage(CLI::App& app, Action& chosen) {
       "Examples: tally coverage game.tally\n"
       "          tally coverage a.tally b.tally -o shaders.info --sources src\n"
       "          genhtml --branch-coverage shaders.info -o html");
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      Status found = default_to_newest(options->files);
+      return found.ok() ? run(*options) : fail(found.error());
+    };
+  });
 }
 
 }  // namespace tally::cli

@@ -1,18 +1,14 @@
 // `tally report --heatmap`: writes a pass by region as a PNG file.
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "analysis/cost/region_map.h"
 #include "analysis/model/load_model.h"
@@ -20,6 +16,7 @@
 #include "analysis/tables/summary.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/html.h"
 #include "cli/options.h"
 #include "picture/picture.h"
@@ -32,40 +29,7 @@
 
 namespace tally::cli {
 
-// Writes the picture of a pass. An existing PNG file is replaced; any other existing file is an
-// error. Returns a line that describes the picture.
-Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file);
-
 namespace {
-
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, Closer>;
-
-// Refuses to overwrite a file that is not a PNG picture.
-Status may_write(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0)) return {};
-  constexpr std::array<unsigned char, 4> kSignature = {0x89, 'P', 'N', 'G'};
-  std::array<unsigned char, 4> head{};
-  const File file(S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rb") : nullptr);
-  const bool read = file && std::fread(head.data(), 1, head.size(), file.get()) == head.size();
-  if (read && head == kSignature) return {};
-  return Error{path + ": exists and is not a PNG file; refusing to replace it"};
-}
-
-// Removes the file if it cannot be written completely.
-Status write_file(const std::string& path, const std::vector<std::byte>& bytes) {
-  File file(std::fopen(path.c_str(), "wb"));
-  if (!file) return Error{path + ": " + std::strerror(errno)};
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  written = std::fclose(file.release()) == 0 && written;
-  if (written) return {};
-  const Error error{path + ": " + std::strerror(errno)};
-  ::unlink(path.c_str());
-  return error;
-}
 
 // The final image; nullopt if the capture has no image of the right size.
 std::optional<Picture> background_of(const analysis::RegionMap& map) {
@@ -76,24 +40,15 @@ std::optional<Picture> background_of(const analysis::RegionMap& map) {
   return fits ? std::optional(std::move(*picture)) : std::nullopt;
 }
 
-}  // namespace
-
-Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file) {
+Result<std::vector<std::byte>> heatmap_png(const analysis::RegionMap& map) {
   if (uint64_t{map.regions.width} * map.regions.height > store::stream::kMaxPicturePixels) {
     return Error{fmt::format("{} is too large for a picture", map.pass)};
   }
-  if (Status allowed = may_write(file); !allowed) return allowed.error();
   const std::optional<Picture> background = background_of(map);
-  const auto png = encode_png(report::draw_heatmap(map, background ? &*background : nullptr));
-  if (!png) return png.error();
-  if (Status written = write_file(file, *png); !written) return written.error();
-  return fmt::format("{}: {} of {}, frame {}, pass {}", file, map.counter.title, map.pass,
-                     map.frame, map.pass_number);
+  return encode_png(report::draw_heatmap(map, background ? &*background : nullptr));
 }
 
 // `tally report`: shows a capture as tables.
-
-namespace {
 
 using analysis::Analyzer;
 using analysis::Table;
@@ -192,9 +147,19 @@ int draw_heatmap(const Analyzer& analyzer, const ReportOptions& options) {
   const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
   if (!map) return fail(with_context(map.error(), options.file));
   if (!*map) return report_empty_result(options, why_no_regions(model, options.table.pass));
-  const auto shown = write_heatmap(**map, options.heatmap);
-  if (!shown) return fail(shown.error());
-  if (!options.json()) return print(report::printable(*shown) + "\n");
+  const auto png = heatmap_png(**map);
+  if (!png) return fail(png.error());
+  auto file = ExportFile::open(options.heatmap, options.file, options.force);
+  if (!file) return fail(file.error());
+  file->write({reinterpret_cast<const char*>(png->data()), png->size()});
+  if (Status finished = file->finish(); !finished) return fail(finished.error());
+  file->say_written("heatmap");
+  if (!options.json()) {
+    const std::string shown =
+        fmt::format("{}: {} of {}, frame {}, pass {}", options.heatmap, (*map)->counter.title,
+                    (*map)->pass, (*map)->frame, (*map)->pass_number);
+    return print(report::printable(shown) + "\n");
+  }
   return write_out([&](const report::Output& out) {
     report::write_json(analysis::summarize(model), **map, options.heatmap, out);
   });
@@ -277,6 +242,9 @@ void reject_unused_options(const ReportOptions& options) {
   if (!options.html.empty() && options.json()) {
     throw CLI::ParseError("--html and --format json exclude each other", kFailed);
   }
+  if (options.force && options.html.empty() && options.heatmap.empty()) {
+    throw CLI::ParseError("--force needs --html or --heatmap", kFailed);
+  }
   const bool arranges_tables =
       options.top || options.width || !options.table.sort.empty() || !options.columns.empty();
   if (!options.html.empty() && arranges_tables) {
@@ -292,7 +260,8 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("report", "Show a capture as tables, a heatmap or an HTML page");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
-  command->add_option("FILE", options->file, "Capture made by tally run")->required();
+  command->add_option("FILE", options->file,
+                      "Capture made by tally run (default: the newest in this folder)");
   CLI::Option* by_option = command
                                ->add_option("--by", options->by,
                                             "draw, pass, shader, line, block, pipeline, frame, "
@@ -331,7 +300,7 @@ void add_report(CLI::App& app, Action& chosen) {
                    "Compare with this capture in the HTML file: old, new, difference")
       ->type_name("OLD")
       ->needs(html);
-  command->add_flag("--force", options->force, "Replace the HTML file if it exists")->needs(html);
+  command->add_flag("--force", options->force, "Replace the HTML file or the picture if it exists");
   command
       ->add_option("--counter", options->counter,
                    "The heatmap's counter (default: fragment_instructions)")
@@ -390,7 +359,10 @@ void add_report(CLI::App& app, Action& chosen) {
       "          tally report --html vkcube.html vkcube.tally");
   command->callback([options, &chosen] {
     reject_unused_options(*options);
-    chosen = [options] { return run(*options); };
+    chosen = [options] {
+      Status found = default_to_newest(options->file);
+      return found.ok() ? run(*options) : fail(found.error());
+    };
   });
 }
 

@@ -13,6 +13,9 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/run/environment.h"
+#include "report/table/display_text.h"
+
 namespace tally::cli {
 namespace {
 
@@ -226,6 +229,15 @@ std::string program_of(const std::vector<std::string>& command_line,
     if (!option && is_executable(word, search_path)) program = i;
   }
   return command_line[program];
+}
+
+std::string own_command(const std::string& search_path) {
+  std::error_code error;
+  const std::filesystem::path own = own_executable();
+  const std::string name = own.filename().string();
+  const std::string found = find_program(name, search_path);
+  const bool is_ours = !found.empty() && std::filesystem::equivalent(found, own, error);
+  return is_ours ? name : report::shell_word(own.string());
 }
 
 std::string find_program(const std::string& program, const std::string& search_path) {

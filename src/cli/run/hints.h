@@ -38,6 +38,10 @@ std::string find_program(const std::string& program, const std::string& search_p
 // The beginning of a file: enough of a script to see what it runs.
 std::string beginning_of(const std::string& file);
 
+// How a user whose shell has this PATH calls this program: by its name if PATH finds it, else by
+// its path.
+std::string own_command(const std::string& search_path);
+
 // A sentence, or nullopt if the program looks right in this environment, whose PATH finds it.
 std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
                                                    const Environment& environment);

@@ -173,10 +173,10 @@ class Run {
   bool write_html() const {
     std::error_code ignored;
     if (options_.html.empty() || !std::filesystem::exists(file_, ignored)) return true;
-    const int status =
-        write_html_report({.file = options_.html, .capture = file_, .force = options_.force});
-    if (status == kDone && !options_.quiet) say("page: " + options_.html);
-    return status == kDone;
+    return write_html_report({.file = options_.html,
+                              .capture = file_,
+                              .force = options_.force,
+                              .quiet = options_.quiet}) == kDone;
   }
 
   // The collector's thread must not receive the signals that are forwarded.
@@ -230,7 +230,10 @@ class Run {
   // Finishes the capture. Returns whether it holds everything that was to be captured.
   bool finish(const ChildEnd& application) {
     control_.reset();
-    RunEnd end{.program = program_, .file = file_, .application = application};
+    RunEnd end{.program = program_,
+               .file = file_,
+               .tally = own_command(value_of(current_environment(), "PATH")),
+               .application = application};
     end.written = collector_->finish(application.shell_status(), kGrace);
     if (released_) {  // whoever watched has gone
       ::unlink(file_.c_str());
@@ -253,8 +256,6 @@ class Run {
     }
     end.summary = analysis::summarize(*model);
     end.refusals = refusals(*model, options_);
-    std::error_code ignored;
-    end.file_bytes = std::filesystem::file_size(file_, ignored);
   }
 
   void remove_capture() const {
@@ -271,8 +272,8 @@ class Run {
     if (!egl_.problem.empty())
       end.hints.push_back("EGL programs are not profiled: " + egl_.problem);
     if (container) end.hints.push_back(*container);
-    end.hints.emplace_back(container ? "next: tally doctor, in place of the application"
-                                     : "next: tally doctor");
+    end.hints.push_back(fmt::format("next: {} doctor{}", end.tally,
+                                    container ? ", in place of the application" : ""));
   }
 
   // Stores the texts of source files that the shaders only name.

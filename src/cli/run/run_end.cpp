@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/tables/analyzer.h"
+#include "cli/files.h"
 #include "report/table/display_text.h"
 #include "report/table/header.h"
 
@@ -10,14 +11,6 @@ namespace tally::cli {
 namespace {
 
 constexpr size_t kMaxReasons = 5;
-
-// The command as a user would type it.
-std::string report_command(const std::string& file) {
-  return fmt::format("tally report {}",
-                     file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
-                         ? file
-                         : fmt::format("'{}'", file));
-}
 
 std::string exit_signal(const ChildEnd& end) {
   return fmt::format("the application was terminated by {}{}; exit status {}",
@@ -55,9 +48,8 @@ void add_summary(const RunEnd& end, std::vector<std::string>& lines) {
   for (const store::MessageRow& message : summary.messages) {
     if (message.severity != store::Severity::Info) lines.push_back("  " + message.text);
   }
-  lines.push_back(fmt::format("capture: {} ({})", end.file,
-                              report::bytes_text(static_cast<double>(end.file_bytes))));
-  lines.push_back("next: " + report_command(end.file));
+  lines.push_back(written_line("capture", end.file));
+  lines.push_back(fmt::format("next: {} report {}", end.tally, report::shell_word(end.file)));
   lines.insert(lines.end(), end.refusals.begin(), end.refusals.end());
 }
 

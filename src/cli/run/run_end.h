@@ -14,14 +14,14 @@
 namespace tally::cli {
 
 struct RunEnd {
-  std::string program;  // that the command line starts, without its launchers
-  std::string file;     // the capture
+  std::string program;          // that the command line starts, without its launchers
+  std::string file;             // the capture
+  std::string tally = "tally";  // as the user can call it
   ChildEnd application;
   bool connected = false;                       // a process sent something
   Status written;                               // the capture was written to its end
   Result<analysis::Summary> summary = Error{};  // of the file
-  uint64_t file_bytes = 0;
-  std::vector<std::string> hints;     // why nothing may have connected
+  std::vector<std::string> hints;               // why nothing may have connected
   std::vector<std::string> refusals;  // what was asked for and is not in the capture, and why
 
   // The file is a capture that a report can show.

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <string>
 
 namespace tally::cli {
@@ -44,8 +46,10 @@ std::string text(const RunEnd& end, bool quiet = false) {
 
 TEST(RunEnd, a_complete_capture_is_summed_up) {
   EXPECT_EQ(text(ended(captured())),
-            "3 frames, 0 passes, 5 draws, 0 dispatches on llvmpipe\n1 shader counted\ncapture: "
-            "app.tally (0 B)\nnext: tally report app.tally\n");
+            fmt::format("3 frames, 0 passes, 5 draws, 0 dispatches on llvmpipe\n1 shader counted\n"
+                        "capture: app.tally (0 B), file://{}/app.tally\n"
+                        "next: tally report app.tally\n",
+                        std::filesystem::current_path().string()));
   EXPECT_THAT(messages(ended(captured()), true), IsEmpty());
   EXPECT_TRUE(ended(captured()).complete());
 }

@@ -19,6 +19,8 @@ namespace tally::cli {
 namespace {
 
 constexpr uint64_t kMaxRequest = 1'000'000;  // frames
+// Small enough for a picture that people can read: 2,040 regions of a pass of 480x270.
+constexpr const char* kDefaultRegion = "8x8";
 
 // A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
@@ -148,6 +150,8 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   environment.try_emplace("TALLY_STATIC_COSTS", "0");  // the capture layer adds them
   if (options.regions.find('x') != std::string::npos) {
     environment["TALLY_REGION_SIZE"] = options.regions;
+  } else if (!options.regions.empty()) {
+    environment.try_emplace("TALLY_REGION_SIZE", kDefaultRegion);
   }
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
   set_subgroups(environment, options.divergence);
@@ -264,8 +268,8 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("PATTERN");
   command
       .add_flag("--regions", options.regions,
-                "Also count every render pass by region of the framebuffer; --regions=WxH sets "
-                "the size of a region")
+                "Also count every render pass by region of the framebuffer: of 8x8 pixels, or "
+                "with --regions=WxH of another size")
       ->type_name("[=WxH]");
   command.add_flag("--branches", options.branches,
                    "Also count how often each branch and switch target is taken");
