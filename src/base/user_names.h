@@ -21,7 +21,7 @@ struct KnownName {
 Result<size_t> find_name(std::string_view of, std::string_view name,
                          const std::vector<KnownName>& known);
 
-// The known name that `name` is likely to be a slip of; empty if none is similar.
+// The known name that `name` is likely to be a slip of, or nothing.
 std::string similar_name(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace tally

@@ -71,7 +71,7 @@ std::vector<CLI::App*> visible_commands(CLI::App& app);
 // The options of the program or of a command, without its positional arguments.
 std::vector<CLI::Option*> options_of(CLI::App& command);
 
-// " (did you mean --sort?)" for an option that the command does not have; empty if none is similar.
+// " (did you mean --sort?)" for a slip in the name of an option, or nothing.
 std::string similar_option(CLI::App& command, const std::string& option);
 
 // The help text with lines of at most `width` cells: a description goes on below its beginning.

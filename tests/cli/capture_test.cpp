@@ -66,7 +66,7 @@ TEST_F(Capture, counts_of_a_compute_shader_are_exact) {
   EXPECT_THAT(result.standard_error,
               HasSubstr("tally: next: " TALLY_PROGRAM " report launched_app.tally\n"));
   const auto in_path = run_script(
-      folder_.path(), "PATH=\"$(dirname \"$TALLY\"):$PATH\"; tally run -o b.tally -- \"$APP\"");
+      folder_.path(), "PATH=\"$(dirname \"$TALLY\"):$PATH\"; tally run -o b.tally -- \"$APP\" 1 0");
   EXPECT_THAT(in_path.standard_error, HasSubstr("tally: next: tally report b.tally\n"));
 
   const auto shader = report("--by shader");

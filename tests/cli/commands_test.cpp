@@ -119,7 +119,7 @@ TEST_F(Commands, a_heading_names_its_column_and_the_column_to_sort_by_is_shown) 
 }
 
 TEST_F(Commands, help_fits_the_width_of_the_terminal) {
-  for (const size_t width : {60, 80, 100}) {
+  for (const size_t width : {70, 80, 100}) {
     for (const char* command : {"run", "report", "check", "export"}) {
       const auto run = tally({command, "--help"}, {fmt::format("COLUMNS={}", width)});
       std::istringstream lines(run.standard_output);

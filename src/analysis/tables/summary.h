@@ -68,7 +68,8 @@ struct Summary {
 
 Summary summarize(const Model& model);
 
-// What each frame of the model is, by its row. Frames are counted in one way in every report.
+// Frames are counted in one way in every report. The result has the order of the
+// model's frames.
 enum class FrameContent {
   Nothing,  // it is not shown: nothing of it was captured, and nothing is known to be missing
   Shown,    // it is shown, and not counted: GL reports it too, or what it held is missing

@@ -444,7 +444,10 @@ TEST_F(Subgroups, sorted_by_efficiency_have_the_worst_first_and_the_column_besid
     const Table lines =
         require(open({.frames = {}, .shader = "branch.comp"}).table(By::Line, {.sort = name}));
     EXPECT_EQ(cell(lines, 0, "location"), Cell("branch.comp:3"));
-    EXPECT_EQ(cell(lines, 1, "location"), Cell("branch.comp:6"));
+    double before = 0;
+    for (size_t r = 0; r < lines.rows.size();
+         before = number_of(cell(lines, r++, "simd_efficiency")))
+      EXPECT_GE(number_of(cell(lines, r, "simd_efficiency")), before);
     const auto first_value = std::ranges::find(lines.columns, ColumnRole::Value, &Column::role);
     EXPECT_EQ(first_value->id, "simd_efficiency");
     EXPECT_TRUE(first_value->shown);

@@ -26,7 +26,7 @@ _tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words 'run report diff snapshot check coverage export merge top trigger list doctor --help --version'
+    _tally_words 'run report diff snapshot check coverage export merge top trigger list doctor help version --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
