@@ -91,7 +91,7 @@ complete -c tally -n '__fish_seen_subcommand_from merge' -l force -d 'Replace an
 complete -c tally -n __fish_use_subcommand -a top -d 'Watch the cost of each frame of an application, live'
 complete -c tally -n '__fish_seen_subcommand_from top' -s h -l help -d 'Print this help message and exit'
 complete -c tally -n '__fish_seen_subcommand_from top' -l by -x -d 'The rows: pass, shader, line, pipeline, draw, counter'
-complete -c tally -n '__fish_seen_subcommand_from top' -l sort -x -d 'The id of the column to sort by'
+complete -c tally -n '__fish_seen_subcommand_from top' -l sort -x -d 'The column to sort by, an id or a heading'
 complete -c tally -n '__fish_seen_subcommand_from top' -l filter -x -d 'Show only rows with this text'
 complete -c tally -n '__fish_seen_subcommand_from top' -l interval -x -d 'Seconds between frames that are counted'
 complete -c tally -n '__fish_seen_subcommand_from top' -l count -x -d 'Print this many frames instead of using the terminal'

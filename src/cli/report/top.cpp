@@ -438,7 +438,7 @@ void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kByChoices), std::end(kByChoices)))
                   .description(""))
       ->type_name("KIND");
-  command->add_option("--sort", options->sort, "The id of the column to sort by")
+  command->add_option("--sort", options->sort, "The column to sort by, an id or a heading")
       ->type_name("COLUMN");
   command->add_option("--filter", options->filter, "Show only rows with this text")
       ->type_name("TEXT");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/user_names.h"
 #include "report/table/display_text.h"
 #include "report/table/text_table.h"
 
@@ -73,8 +74,10 @@ void TopView::choose(By by) {
 }
 
 size_t TopView::sort_column() const {
-  const auto chosen = table_.column_index(sort_.empty() ? table_.sorted_by : sort_);
-  return chosen.value_or(0);
+  std::vector<KnownName> known;
+  for (const analysis::Column& column : table_.columns) known.push_back({column.id, column.title});
+  const auto chosen = find_name("column", sort_.empty() ? table_.sorted_by : sort_, known);
+  return chosen ? *chosen : 0;
 }
 
 void TopView::move_sort(int step) {

@@ -45,7 +45,7 @@ class TopView {
   bool matches(size_t row) const;
 
   analysis::By by_;
-  std::string sort_;  // a column's id; empty: as the table is sorted
+  std::string sort_;  // a column's id or heading; empty: as the table is sorted
   bool reversed_ = false;
   std::string filter_;
   bool typing_ = false;  // the filter

@@ -67,6 +67,14 @@ void press(TopView& view, const std::string& keys) {
   for (const char key : keys) EXPECT_TRUE(view.press(key));
 }
 
+TEST(TopView, a_heading_names_the_column_to_sort_by) {
+  analysis::Table table = sample();
+  table.columns[2].title = "buffer loads";
+  TopView view(analysis::By::Shader, "Buffer loads", "");
+  view.set_table(std::move(table));
+  EXPECT_THAT(names(view), ElementsAre("shadow", "blur", "Light"));
+}
+
 TEST(TopView, rows_are_sorted_by_any_column_in_either_direction) {
   TopView view = view_of(sample());
   EXPECT_THAT(names(view), ElementsAre("Light", "shadow", "blur"));
