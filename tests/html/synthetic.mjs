@@ -46,7 +46,7 @@ function capture(c, options, side) {
       commands_missing: 0, processes_cut_off: 0, messages: hostile ? [{ severity: 'error', text: kHostile[1], count: 2 }] : [] },
     metrics: kMetrics, counted: [], simd: null, left_out: [], commands: 'each',
     tables: {
-      frames: c.table(rows(frames, (f) => ({ number: f, device: 0, ended_by$: 'present', 'gpu_time~': 1e6 + next(1e6), 'first_use~': f ? NaN : 5e5, warm: f ? 1 : 0, draws: perFrame, dispatches: 0, uncounted: f === 1 ? 1 : 0, missing: 0 }))),
+      frames: c.table(rows(frames, (f) => ({ number: f, device: 0, ended_by$: 'present', 'gpu_time~': 1e6 + next(1e6), 'first_use~': f ? NaN : 5e5, warm: f ? 1 : 0, draws: perFrame, dispatches: 0, uncounted: f === 1 ? 1 : 0, missing: 0, counted: 1 }))),
       labels: c.table(rows(3, (l) => ({ name$: name('label', l), parent: l ? l - 1 : null }))),
       merged_passes: c.table(rows(options.compute ? 0 : passes, (p) => ({ name$: passName(p), label: p % 3, ...match(p) }))),
       passes: c.table(rows(options.compute ? 0 : frames * passes, (p) => ({ frame: Math.floor(p / passes), number: p % passes, name$: passName(p), label: p % 3, attachments$: '[]', width: 64, height: 64,
