@@ -35,8 +35,8 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice);
 // Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write);
 
-// Where the user names no capture, a command reads the newest one of the current folder, and names it
-// on standard error.
+// Where the user names no capture, a command reads the newest one of the current folder, and names
+// it on standard error.
 
 // `file` stays if it is not empty.
 Status default_to_newest(std::string& file);
