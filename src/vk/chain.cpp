@@ -1,50 +1,50 @@
 #include "vk/chain.h"
 
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <tally/vulkan_arm.h>
-#include <tally/vulkan_newer.h>
-#include <tally/vulkan_newest.h>
-#include <unistd.h>
 #include <vulkan/vk_layer.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
+#include "base/log.h"
+
 namespace tally::vk {
 namespace {
 
-// Larger than every struct that extends a create info today.
-constexpr size_t kUnknownStructSize = 512;
+static_assert(sizeof(void*) == 8, "the sizes in chained_structs.inc are those of 64-bit programs");
+
+struct ChainedStruct {
+  uint32_t type;  // VkStructureType
+  uint32_t size;
+  bool flat;
+};
+
+// Ascending by type. struct_sizes.py makes the rows from the registry of Vulkan 1.4.363.
+constexpr ChainedStruct kChainedStructs[] = {
+#include "vk/chained_structs.inc"
+};
+static_assert(std::ranges::is_sorted(kChainedStructs, {}, &ChainedStruct::type));
+
+// The loader is not in the registry.
+constexpr ChainedStruct kLoaderInstance = {0, sizeof(VkLayerInstanceCreateInfo), false};
+constexpr ChainedStruct kLoaderDevice = {0, sizeof(VkLayerDeviceCreateInfo), false};
+
+const ChainedStruct* find_chained(VkStructureType type) {
+  if (type == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO) return &kLoaderInstance;
+  if (type == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO) return &kLoaderDevice;
+  const auto wanted = static_cast<uint32_t>(type);
+  const auto* found = std::ranges::lower_bound(kChainedStructs, wanted, {}, &ChainedStruct::type);
+  return found != std::end(kChainedStructs) && found->type == wanted ? found : nullptr;
+}
 
 std::unique_ptr<std::max_align_t[]> allocate(size_t size) {
   return std::make_unique<std::max_align_t[]>((size + sizeof(std::max_align_t) - 1) /
                                               sizeof(std::max_align_t));
 }
 
-// Copies a struct of unknown size: as many of the next `size` bytes as this process may read. The
-// kernel copies, because the memory after the struct may be unmapped. If the kernel refuses
-// (sandbox), only the rest of the page is copied; it is readable, since the struct begins on it.
-#if defined(__clang__)
-__attribute__((no_sanitize("address", "thread")))
-#else
-__attribute__((no_sanitize_address, no_sanitize_thread))
-#endif
-void copy_readable(void* target, const void* source, size_t size) {
-  iovec local{target, size};
-  iovec remote{const_cast<void*>(source), size};
-  if (::syscall(SYS_process_vm_readv, ::getpid(), &local, 1ul, &remote, 1ul, 0ul) > 0) return;
-  const auto address = reinterpret_cast<uintptr_t>(source);
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t readable = std::min(size, page - address % page);
-  const auto* from = static_cast<const volatile char*>(source);
-  for (size_t i = 0; i < readable; ++i) static_cast<char*>(target)[i] = from[i];
-}
-
 }  // namespace
 
-UnlinkedStructs::UnlinkedStructs(void* head, std::initializer_list<VkStructureType> types) {
+UnlinkedStructs::UnlinkedStructs(void* head, const std::vector<VkStructureType>& types) {
   auto* before = static_cast<VkBaseOutStructure*>(head);
   while (before && before->pNext) {
     VkBaseOutStructure* node = before->pNext;
@@ -61,25 +61,51 @@ UnlinkedStructs::~UnlinkedStructs() {
   for (auto cut = cuts_.rbegin(); cut != cuts_.rend(); ++cut) cut->before->pNext = cut->node;
 }
 
-ChainCopy::ChainCopy(const void* chain) {
+ChainCopy::ChainCopy(const void* chain) : rest_(static_cast<const VkBaseInStructure*>(chain)) {
+  copy_known();
+}
+
+// The last link that the copy owns.
+VkBaseOutStructure** ChainCopy::end() {
   VkBaseOutStructure** link = &head_;
-  for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {
-    const size_t known = struct_size(node->sType);
-    const size_t size = known != 0 ? known : kUnknownStructSize;
+  while (*link && *link != reinterpret_cast<const VkBaseOutStructure*>(rest_)) {
+    link = &(*link)->pNext;
+  }
+  return link;
+}
+
+// Copies the structs of rest_ up to the next unknown one, and links that.
+void ChainCopy::copy_known() {
+  VkBaseOutStructure** link = end();
+  for (; rest_; rest_ = rest_->pNext) {
+    const size_t size = struct_size(rest_->sType);
+    if (size == 0) break;
     storage_.push_back(allocate(size));
     auto* copy = reinterpret_cast<VkBaseOutStructure*>(storage_.back().get());
-    if (known != 0) {
-      std::memcpy(copy, node, size);
-    } else {
-      copy_readable(copy, node, size);
-    }
-    copy->pNext = nullptr;
+    std::memcpy(copy, rest_, size);
     *link = copy;
     link = &copy->pNext;
+  }
+  // Nobody writes to it: find() and remove() copy what they change.
+  *link = const_cast<VkBaseOutStructure*>(reinterpret_cast<const VkBaseOutStructure*>(rest_));
+}
+
+// Leaves out the unknown structs before a struct of this type.
+void ChainCopy::copy_up_to(VkStructureType type) {
+  while (find_in_chain<VkBaseInStructure>(rest_, type)) {
+    log_once(LogLevel::Warning,
+             "a struct of the unknown type {} is left out of a pNext chain: a struct of type {} "
+             "behind it has to be changed",
+             static_cast<uint32_t>(rest_->sType), static_cast<uint32_t>(type));
+    VkBaseOutStructure** link = end();
+    rest_ = rest_->pNext;
+    *link = const_cast<VkBaseOutStructure*>(reinterpret_cast<const VkBaseOutStructure*>(rest_));
+    copy_known();
   }
 }
 
 bool ChainCopy::remove(VkStructureType type) {
+  copy_up_to(type);
   bool removed = false;
   for (VkBaseOutStructure** link = &head_; *link;) {
     if ((*link)->sType == type) {
@@ -101,38 +127,14 @@ void* ChainCopy::add_bytes(const void* data, size_t size) {
   return node;
 }
 
-// struct_sizes.py generates the rows from the registry of Vulkan 1.3.239. Newer structs that Tally
-// itself declares are listed by hand.
 size_t struct_size(VkStructureType type) {
-  switch (static_cast<uint32_t>(type)) {
-#define TALLY_STRUCT(value, name) \
-  case value:                     \
-    return sizeof(name);
-#include "vk/struct_sizes.inc"
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, VkLayerInstanceCreateInfo)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VkLayerDeviceCreateInfo)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR,
-                 VkPhysicalDeviceMaintenance5FeaturesKHR)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR,
-                 VkBufferUsageFlags2CreateInfoKHR)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
-                 VkPipelineCreateFlags2CreateInfoKHR)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, VkLayerSettingsCreateInfoEXT)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT,
-                 VkPhysicalDeviceFrameBoundaryFeaturesEXT)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_FRAME_BOUNDARY_EXT, VkFrameBoundaryEXT)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
-                 VkPhysicalDeviceShaderInstrumentationFeaturesARM)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
-                 VkPhysicalDevicePerformanceCountersByRegionFeaturesARM)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM,
-                 VkRenderPassPerformanceCountersByRegionBeginInfoARM)
-    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
-                 VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM)
-#undef TALLY_STRUCT
-    default:
-      return 0;
-  }
+  const ChainedStruct* known = find_chained(type);
+  return known ? known->size : 0;
+}
+
+bool is_flat(VkStructureType type) {
+  const ChainedStruct* known = find_chained(type);
+  return known && known->flat;
 }
 
 }  // namespace tally::vk

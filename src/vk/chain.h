@@ -5,8 +5,9 @@
 #include <vulkan/vulkan_core.h>
 
 #include <cstddef>
-#include <initializer_list>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace tally::vk {
@@ -29,12 +30,22 @@ T* find_in_out_chain(void* chain, VkStructureType type) {
   return nullptr;
 }
 
+// The features of a feature struct, all of which follow pNext.
+inline std::span<VkBool32> feature_flags(VkBaseOutStructure* features, uint32_t count) {
+  struct AnyFeatures {
+    VkStructureType sType;
+    void* pNext;
+    VkBool32 first;
+  };
+  return {&reinterpret_cast<AnyFeatures*>(features)->first, count};
+}
+
 // Unlinks structs of the given types from an output chain, so that the next layer does not see
 // them. The destructor links them back in their original positions.
 class UnlinkedStructs {
  public:
   // `head` is the struct whose pNext starts the chain; it stays linked.
-  UnlinkedStructs(void* head, std::initializer_list<VkStructureType> types);
+  UnlinkedStructs(void* head, const std::vector<VkStructureType>& types);
   ~UnlinkedStructs();
   UnlinkedStructs(const UnlinkedStructs&) = delete;
   UnlinkedStructs& operator=(const UnlinkedStructs&) = delete;
@@ -48,8 +59,11 @@ class UnlinkedStructs {
 };
 
 // A private copy of a const chain. The copy is shallow: pointers inside the structs still refer to
-// the application's memory. Structs of types that Tally does not know are copied with a margin,
-// because their size is unknown (see chain.cpp).
+// the application's memory.
+//
+// A struct of a type that Tally does not know has an unknown size. It is not copied: the copy ends
+// with a link to it, and so to all that follow. If a struct behind it has to change, that is copied
+// too, and the unknown struct is left out, which the log says once.
 class ChainCopy {
  public:
   ChainCopy() = default;
@@ -59,14 +73,18 @@ class ChainCopy {
   ChainCopy(ChainCopy&&) = default;
   ChainCopy& operator=(ChainCopy&&) = default;
 
-  void* head() const { return head_; }
+  // Valid until the next change.
+  const void* head() const { return head_; }
 
+  // The struct of this type, which Tally must know and the caller may change. Null if there is
+  // none.
   template <typename T>
-  T* find(VkStructureType type) const {
+  T* find(VkStructureType type) {
+    copy_up_to(type);
     return find_in_out_chain<T>(head_, type);
   }
 
-  // Removes every struct of this type. Returns whether there was one.
+  // Removes every struct of this type, which Tally must know. Returns whether there was one.
   bool remove(VkStructureType type);
 
   // Inserts a copy of `value` at the front and sets its pNext.
@@ -76,13 +94,21 @@ class ChainCopy {
   }
 
  private:
+  void copy_known();
+  void copy_up_to(VkStructureType type);
+  VkBaseOutStructure** end();
   void* add_bytes(const void* data, size_t size);
 
   VkBaseOutStructure* head_ = nullptr;
+  // The application's structs that the copy ends with: the first one is unknown.
+  const VkBaseInStructure* rest_ = nullptr;
   std::vector<std::unique_ptr<std::max_align_t[]>> storage_;
 };
 
 // The size of the struct with this type; 0 if Tally does not know the type.
 size_t struct_size(VkStructureType type);
+// True if a copy of the struct's bytes stays valid: Tally knows the type, and it has neither
+// pointers besides pNext nor handles.
+bool is_flat(VkStructureType type);
 
 }  // namespace tally::vk

@@ -21,12 +21,6 @@ inline void* dispatch_key(const void* dispatchable_handle) {
   return *static_cast<void* const*>(dispatchable_handle);
 }
 
-// Gives `object`, which the layer itself obtained from the next layer, the dispatch key of its
-// `parent`.
-inline void copy_dispatch_key(const void* parent, void* object) {
-  *static_cast<void**>(object) = dispatch_key(parent);
-}
-
 // Calls `get` with the plain name, then with the suffixed name.
 template <typename Function, typename Get>
 Function load_function(const Get& get, const char* name, const char* suffix) {

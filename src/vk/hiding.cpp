@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "vk/chain.h"
+
 namespace tally::vk {
 namespace {
-
-// The features follow pNext, as in every feature struct.
-struct AnyFeatures {
-  VkStructureType sType;
-  void* pNext;
-  VkBool32 first;
-};
 
 uint32_t hidden_features(VkStructureType type) {
   for (const catalogue::HiddenExtension& extension : catalogue::hidden_extensions()) {
@@ -34,8 +29,7 @@ void hide_extensions(std::vector<VkExtensionProperties>& extensions) {
 
 void hide_features(VkPhysicalDeviceFeatures2& features) {
   for (auto* node = static_cast<VkBaseOutStructure*>(features.pNext); node; node = node->pNext) {
-    auto* flags = &reinterpret_cast<AnyFeatures*>(node)->first;
-    std::fill_n(flags, hidden_features(node->sType), VK_FALSE);
+    std::ranges::fill(feature_flags(node, hidden_features(node->sType)), VK_FALSE);
   }
 }
 

@@ -36,7 +36,7 @@ class CreateInfoCopy {
   bool remove_extension(const char* name);
 
   template <typename T>
-  T* find(VkStructureType type) const {
+  T* find(VkStructureType type) {
     return chain_.find<T>(type);
   }
   void remove(VkStructureType type) { chain_.remove(type); }

@@ -16,64 +16,21 @@ namespace {
 constexpr size_t kAlignment = alignof(std::max_align_t);
 constexpr size_t kBlockSize = 1024;
 
-// A struct that may extend the create info of a pipeline, a stage or a part of its state. Pointers
-// in these structs are replaced by hand (keep_arrays).
-struct KnownStruct {
-  VkStructureType type;
-  size_t size;
-};
-
-constexpr KnownStruct kKnownStructs[] = {
-    {VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT, sizeof(VkCustomResolveCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
-     sizeof(VkGraphicsPipelineLibraryCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX,
-     sizeof(VkMultiviewPerViewAttributesInfoNVX)},
-    {VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_ADVANCED_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineColorBlendAdvancedStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_COMPILER_CONTROL_CREATE_INFO_AMD,
-     sizeof(VkPipelineCompilerControlCreateInfoAMD)},
-    {VK_STRUCTURE_TYPE_PIPELINE_COVERAGE_REDUCTION_STATE_CREATE_INFO_NV,
-     sizeof(VkPipelineCoverageReductionStateCreateInfoNV)},
-    {VK_STRUCTURE_TYPE_PIPELINE_COVERAGE_TO_COLOR_STATE_CREATE_INFO_NV,
-     sizeof(VkPipelineCoverageToColorStateCreateInfoNV)},
-    {VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
-     sizeof(VkPipelineCreateFlags2CreateInfoKHR)},
-    {VK_STRUCTURE_TYPE_PIPELINE_FRAGMENT_SHADING_RATE_STATE_CREATE_INFO_KHR,
-     sizeof(VkPipelineFragmentShadingRateStateCreateInfoKHR)},
-    {VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR, sizeof(VkPipelineLibraryCreateInfoKHR)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_CONSERVATIVE_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineRasterizationConservativeStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineRasterizationDepthClipStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineRasterizationLineStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineRasterizationProvokingVertexStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_RASTERIZATION_ORDER_AMD,
-     sizeof(VkPipelineRasterizationStateRasterizationOrderAMD)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT,
-     sizeof(VkPipelineRasterizationStateStreamCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO, sizeof(VkPipelineRenderingCreateInfo)},
-    {VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
-     sizeof(VkPipelineRobustnessCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-     sizeof(VkPipelineShaderStageRequiredSubgroupSizeCreateInfo)},
-    {VK_STRUCTURE_TYPE_PIPELINE_TESSELLATION_DOMAIN_ORIGIN_STATE_CREATE_INFO,
-     sizeof(VkPipelineTessellationDomainOriginStateCreateInfo)},
-    {VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT,
-     sizeof(VkPipelineVertexInputDivisorStateCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
-     sizeof(VkPipelineViewportDepthClipControlCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_SAMPLER_BORDER_COLOR_COMPONENT_MAPPING_CREATE_INFO_EXT,
-     sizeof(VkSamplerBorderColorComponentMappingCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
-     sizeof(VkSamplerCustomBorderColorCreateInfoEXT)},
-    {VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
-     sizeof(VkSamplerReductionModeCreateInfo)},
-    {VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT,
-     sizeof(VkShaderDescriptorSetAndBindingMappingInfoEXT)},
-};
+// A struct whose copy stays valid. Pointers in these are replaced by hand.
+bool is_kept(VkStructureType type) {
+  switch (static_cast<uint32_t>(type)) {
+    case VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT:
+    case VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR:
+    case VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO:
+    case VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT:
+    case VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT:
+      return true;
+    case 1000428001:  // VkComputePipelineIndirectBufferInfoNV: the address of memory
+      return false;
+    default:
+      return vk::is_flat(type);
+  }
+}
 
 // A variant does without these. A module in a chain is known by its SPIR-V.
 bool is_left_out(VkStructureType type) {
@@ -88,9 +45,9 @@ bool keep_chain(KeptMemory& memory, const void*& chain) {
   *link = nullptr;
   for (; node; node = node->pNext) {
     if (is_left_out(node->sType)) continue;
-    const auto known = std::ranges::find(kKnownStructs, node->sType, &KnownStruct::type);
-    if (known == std::end(kKnownStructs)) return false;
-    auto* copy = static_cast<VkBaseOutStructure*>(memory.copy_bytes(node, known->size));
+    if (!is_kept(node->sType)) return false;
+    auto* copy =
+        static_cast<VkBaseOutStructure*>(memory.copy_bytes(node, vk::struct_size(node->sType)));
     copy->pNext = nullptr;
     *link = copy;
     link = const_cast<const void**>(reinterpret_cast<void**>(&copy->pNext));
