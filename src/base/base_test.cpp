@@ -306,10 +306,12 @@ TEST(Hash, is_stable_across_machines_and_differs_for_similar_inputs) {
 TEST(Bytes, a_read_past_the_end_fails_and_stays_failed) {
   ByteWriter writer;
   writer.put(uint32_t{7});
-  writer.put_text("abc");
+  writer.put(uint32_t{3});
+  writer.put_bytes("abc", 3);
   ByteReader good(writer.bytes());
   EXPECT_EQ(good.get<uint32_t>(), 7u);
-  EXPECT_EQ(good.get_text(), "abc");
+  EXPECT_EQ(good.get<uint32_t>(), 3u);
+  EXPECT_EQ(std::memcmp(good.get_bytes(3).data(), "abc", 3), 0);
   EXPECT_FALSE(good.failed());
   EXPECT_EQ(good.remaining(), 0u);
   EXPECT_EQ(good.get<uint8_t>(), 0u);
@@ -317,7 +319,8 @@ TEST(Bytes, a_read_past_the_end_fails_and_stays_failed) {
 
   ByteReader cut(writer.bytes().first(9));
   EXPECT_EQ(cut.get<uint32_t>(), 7u);
-  EXPECT_EQ(cut.get_text(), "");
+  EXPECT_EQ(cut.get<uint32_t>(), 3u);
+  EXPECT_TRUE(cut.get_bytes(3).empty());
   EXPECT_TRUE(cut.failed());
   EXPECT_EQ(cut.get<uint8_t>(), 0u);
 }

@@ -26,12 +26,6 @@ class ByteWriter {
     const auto* first = static_cast<const std::byte*>(data);
     bytes_.insert(bytes_.end(), first, first + size);
   }
-  // Writes the length as a u32, then the characters.
-  void put_text(std::string_view text) {
-    put(static_cast<uint32_t>(text.size()));
-    put_bytes(text.data(), text.size());
-  }
-
   size_t size() const { return bytes_.size(); }
   void clear() { bytes_.clear(); }
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -66,15 +60,6 @@ class ByteReader {
     offset_ += size;
     return result;
   }
-  std::string get_text() {
-    const auto size = get<uint32_t>();
-    const std::span<const std::byte> text = get_bytes(size);
-    std::string result(text.size(), '\0');
-    std::transform(text.begin(), text.end(), result.begin(),
-                   [](std::byte b) { return static_cast<char>(b); });
-    return result;
-  }
-
   bool failed() const { return failed_; }
   size_t remaining() const { return bytes_.size() - offset_; }
 

@@ -79,11 +79,6 @@ uint64_t DataColumn::at(size_t row) const {
       values_);
 }
 
-double DataColumn::real_at(size_t row) const {
-  const auto* reals = std::get_if<std::vector<double>>(&values_);
-  return reals ? (*reals)[row] : static_cast<double>(at(row));
-}
-
 std::string_view DataColumn::type() const {
   constexpr std::string_view kNames[] = {"u8", "u16", "u32", "u64", "f64"};
   return kNames[values_.index()];

@@ -40,7 +40,6 @@ class DataColumn {
   size_t size() const;
   // An element of an Index, kMissing where it is missing. An element of a Real is rounded down.
   uint64_t at(size_t row) const;
-  double real_at(size_t row) const;
 
   // "u8", "u16", "u32", "u64" or "f64".
   std::string_view type() const;

@@ -196,11 +196,6 @@ void Editor::name(uint32_t id, std::string_view text) {
   append_instruction(section(Section::Name), spv::Op::OpName, joined({id}, string_words(text)));
 }
 
-void Editor::member_name(uint32_t id, uint32_t member, std::string_view text) {
-  append_instruction(section(Section::Name), spv::Op::OpMemberName,
-                     joined({id, member}, string_words(text)));
-}
-
 void Editor::decorate(uint32_t id, spv::Decoration decoration,
                       std::initializer_list<uint32_t> operands) {
   append_instruction(section(Section::Decoration), spv::Op::OpDecorate,
@@ -286,12 +281,6 @@ uint32_t Editor::constant_bool(bool value) {
   return declare(value ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse, type_bool(), {});
 }
 
-uint32_t Editor::constant_null(uint32_t type) { return declare(spv::Op::OpConstantNull, type, {}); }
-
-uint32_t Editor::constant_composite(uint32_t type, std::initializer_list<uint32_t> parts) {
-  return declare(spv::Op::OpConstantComposite, type, as_span(parts));
-}
-
 Editor::SpecConstant Editor::new_spec_constant_u32(uint32_t value,
                                                    std::optional<uint32_t> spec_id) {
   if (!spec_id) {
@@ -312,19 +301,6 @@ uint32_t Editor::new_global_variable(uint32_t pointer_type, spv::StorageClass st
   const uint32_t id = declare_new(spv::Op::OpVariable, pointer_type, operands);
   added_variables_.emplace(id, storage);
   return id;
-}
-
-std::optional<uint32_t> Editor::builtin_variable(spv::BuiltIn builtin) const {
-  for (const uint32_t index : module_->decorations()) {
-    const Instruction decoration = module_->instruction(index);
-    if (decoration.opcode() == spv::Op::OpDecorate &&
-        decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BuiltIn) &&
-        decoration.operand(2) == static_cast<uint32_t>(builtin) &&
-        module_->is_global_variable(decoration.operand(0))) {
-      return decoration.operand(0);
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<spv::StorageClass> Editor::storage_class(uint32_t variable) const {
@@ -354,11 +330,6 @@ void Editor::replace(uint32_t instruction, const InstructionBuilder& code) {
 
 void Editor::replace_word(uint32_t instruction, uint32_t word, uint32_t value) {
   word_edits_.push_back({module_->word_offset(instruction) + word, value});
-}
-
-void Editor::append_function(const InstructionBuilder& code) {
-  std::vector<uint32_t>& functions = section(Section::Function);
-  functions.insert(functions.end(), code.words().begin(), code.words().end());
 }
 
 // Merges the edits into a new module.

@@ -82,7 +82,6 @@ class Editor {
 
   // --- names and decorations
   void name(uint32_t id, std::string_view text);
-  void member_name(uint32_t id, uint32_t member, std::string_view text);
   void decorate(uint32_t id, spv::Decoration decoration,
                 std::initializer_list<uint32_t> operands = {});
   void decorate_member(uint32_t id, uint32_t member, spv::Decoration decoration,
@@ -107,8 +106,6 @@ class Editor {
   uint32_t constant_u32(uint32_t value);
   uint32_t constant_u64(uint64_t value);
   uint32_t constant_bool(bool value);
-  uint32_t constant_null(uint32_t type);
-  uint32_t constant_composite(uint32_t type, std::initializer_list<uint32_t> parts);
   // A new specialization constant with the given SpecId or one that the module does not use.
   struct SpecConstant {
     uint32_t id;
@@ -120,8 +117,6 @@ class Editor {
   // --- variables
   uint32_t new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
                                uint32_t initializer = 0);
-  // The variable decorated with a built-in, if there is one. Ignores members of blocks.
-  std::optional<uint32_t> builtin_variable(spv::BuiltIn builtin) const;
 
   // --- code
   void insert_before(uint32_t instruction, const InstructionBuilder& code);
@@ -132,7 +127,6 @@ class Editor {
   void replace(uint32_t instruction, const InstructionBuilder& code);
   // Replaces one word of an instruction of the original, e.g. a parent in an OpPhi.
   void replace_word(uint32_t instruction, uint32_t word, uint32_t value);
-  void append_function(const InstructionBuilder& code);
 
   // The words of the edited module. Fails if an instruction would exceed the limits of SPIR-V.
   Result<std::vector<uint32_t>> write() const;

@@ -94,7 +94,6 @@ TEST(editor, additions_stand_in_their_sections) {
   editor.decorate(variable, spv::Decoration::DescriptorSet, {0});
   editor.decorate(variable, spv::Decoration::Binding, {3});
   editor.name(block, "Counters");
-  editor.member_name(block, 0, "first");
   InstructionBuilder code = editor.new_code();
   const uint32_t f32 = editor.type_float(32);
   code.emit(spv::Op::OpExtInst, f32,
@@ -111,7 +110,6 @@ TEST(editor, additions_stand_in_their_sections) {
                       "EarlyFragmentTests",
                       "OpName",
                       "\"Counters\"",
-                      "OpMemberName",
                       "OpDecorate",
                       "Block",
                       "OpMemberDecorate",
@@ -138,12 +136,11 @@ TEST(editor, what_is_there_is_used_again) {
   const uint32_t bound = module.bound();
   editor.add_capability(spv::Capability::Shader);
   const uint32_t f32 = editor.type_float(32);
-  const uint32_t v4 = editor.type_vector(f32, 4);
-  const uint32_t one = editor.constant(f32, std::vector<uint32_t>{0x3f800000});
   EXPECT_LT(editor.type_void(), bound);
   EXPECT_LT(editor.type_function(editor.type_void()), bound);
   EXPECT_LT(editor.type_pointer(spv::StorageClass::Private, f32), bound);
-  EXPECT_LT(editor.constant_composite(v4, {one, one, one, one}), bound);
+  EXPECT_LT(editor.type_vector(f32, 4), bound);
+  EXPECT_LT(editor.constant(f32, std::vector<uint32_t>{0x3f800000}), bound);
   EXPECT_EQ(*editor.write(), Words(module.words().begin(), module.words().end()));
 }
 
@@ -211,7 +208,7 @@ TEST(editor, code_stands_where_it_was_put_and_in_order) {
     code.emit(opcode, f32, {one, one});
     editor.insert_before(instruction, code);
   };
-  put(last_insertion(module, block), spv::Op::OpFDiv);
+  put(block.end - 1, spv::Op::OpFDiv);
   put(first_insertion(module, block), spv::Op::OpFAdd);
   put(first_insertion(module, block), spv::Op::OpFMul);
   InstructionBuilder after = editor.new_code();
@@ -240,7 +237,7 @@ TEST(editor, names_of_the_module_are_removed) {
   const uint32_t block = editor.new_struct({editor.type_int(32)});
   editor.name(block, "before");
   editor.remove_names();
-  editor.member_name(block, 0, "behind");
+  editor.name(editor.type_int(32), "behind");
   const std::string text = test::disassemble(written(editor));
   EXPECT_THAT(text, HasSubstr("\"before\""));
   EXPECT_THAT(text, HasSubstr("\"behind\""));
@@ -254,24 +251,6 @@ TEST(editor, single_words_are_replaced) {
   EXPECT_THAT(test::disassemble(written(editor)), HasSubstr("Inline"));
 }
 
-TEST(editor, functions_are_appended) {
-  const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
-  Editor editor(module);
-  const uint32_t type = editor.type_function(editor.type_void());
-  InstructionBuilder function = editor.new_code();
-  const uint32_t id = function.emit(spv::Op::OpFunction, editor.type_void(), {0, type});
-  function.label(function.new_id());
-  function.emit(spv::Op::OpReturn);
-  function.emit(spv::Op::OpFunctionEnd);
-  editor.append_function(function);
-  InstructionBuilder call = editor.new_code();
-  call.call(editor.type_void(), id);
-  editor.insert_before(last_insertion(module, module.blocks()[0]), call);
-  const Module edited = parsed(written(editor));
-  EXPECT_EQ(edited.functions().back().id, id);
-  EXPECT_THAT(edited.calls().reachable_from(0), ElementsAre(0, 2));
-}
-
 TEST(editor, blocks_are_split_by_conditions) {
   const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
   Editor editor(module);
@@ -280,7 +259,7 @@ TEST(editor, blocks_are_split_by_conditions) {
   const uint32_t after = code.if_then(
       editor.constant_bool(true), [&] { code.emit(spv::Op::OpNop); }, &inside);
   EXPECT_EQ(code.last_label(), after);
-  editor.insert_before(last_insertion(module, module.blocks()[0]), code);
+  editor.insert_before(module.blocks()[0].end - 1, code);
   const Module edited = parsed(written(editor));
   const Result<Cfg> cfg = Cfg::build(edited, edited.functions()[0]);
   ASSERT_TRUE(cfg.ok());
@@ -298,13 +277,15 @@ TEST(editor, before_1_4_only_inputs_and_outputs_are_listed) {
   const uint32_t own = editor.new_global_variable(
       editor.type_pointer(spv::StorageClass::Private, editor.type_float(32)),
       spv::StorageClass::Private);
-  const std::optional<uint32_t> coord = editor.builtin_variable(spv::BuiltIn::FragCoord);
-  ASSERT_TRUE(coord.has_value());
+  const uint32_t coord = editor.new_global_variable(
+      editor.type_pointer(spv::StorageClass::Input, editor.type_float(32)),
+      spv::StorageClass::Input);
+  editor.decorate(coord, spv::Decoration::Location, {1});
   editor.add_to_interface(entry, own);
-  editor.add_to_interface(entry, *coord);
-  editor.add_to_interface(entry, *coord);
+  editor.add_to_interface(entry, coord);
+  editor.add_to_interface(entry, coord);
   const Module edited = parsed(written(editor));
-  EXPECT_THAT(edited.entry_points()[0].interface, ElementsAre(entry.interface[0], *coord));
+  EXPECT_THAT(edited.entry_points()[0].interface, ElementsAre(entry.interface[0], coord));
   EXPECT_TRUE(edited.entry_points()[1].interface.empty());
 }
 
@@ -405,9 +386,7 @@ TEST(layout, code_begins_after_phis_and_variables) {
   )"));
   const auto block = [&](size_t index) { return module.blocks()[index]; };
   EXPECT_EQ(first_insertion(module, block(0)), block(0).begin + 3);
-  EXPECT_EQ(last_insertion(module, block(0)), block(0).end - 1);
   EXPECT_EQ(first_insertion(module, block(1)), block(1).begin + 4);
-  EXPECT_EQ(last_insertion(module, block(1)), block(1).end - 3);
   EXPECT_EQ(first_insertion(module, block(3)), block(3).begin + 1);
 }
 
@@ -432,7 +411,7 @@ TEST(code, instructions_are_what_they_say) {
   code.label(end);
   const uint32_t merged = code.phi(f32, {{before, start}});
   code.store(variable, merged, {1});  // Volatile
-  editor.insert_before(last_insertion(module, module.blocks()[0]), code);
+  editor.insert_before(module.blocks()[0].end - 1, code);
   expect_order(test::disassemble(written(editor)),
                {"OpLoad", "OpBranch", "OpLabel", "OpLoopMerge", "OpBranchConditional", "OpLabel",
                 "OpBranch", "OpLabel", "OpPhi", "OpStore", "Volatile", "OpReturn"});

@@ -86,14 +86,4 @@ uint32_t first_insertion(const Module& module, const BlockRange& block) {
   return insertion;
 }
 
-uint32_t last_insertion(const Module& module, const BlockRange& block) {
-  const uint32_t terminator = block.end - 1;
-  for (uint32_t index = terminator; index-- > block.begin;) {
-    const spv::Op opcode = module.instruction(index).opcode();
-    if (opcode == spv::Op::OpSelectionMerge || opcode == spv::Op::OpLoopMerge) return index;
-    if (!is_line(opcode)) break;
-  }
-  return terminator;
-}
-
 }  // namespace tally::spirv

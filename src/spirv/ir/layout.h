@@ -28,8 +28,5 @@ SectionEnds section_ends(const Module& module);
 // Index of the first instruction of a block before which code may be inserted: after OpLabel, OpPhi
 // and OpVariable.
 uint32_t first_insertion(const Module& module, const BlockRange& block);
-// Index of the instruction that begins the end of a block: its merge instruction, else its
-// terminator.
-uint32_t last_insertion(const Module& module, const BlockRange& block);
 
 }  // namespace tally::spirv

@@ -117,13 +117,6 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
   return integer(column);
 }
 
-int Statement::column_count() const { return sqlite3_column_count(statement_); }
-
-std::string Statement::column_name(int column) const {
-  const char* name = sqlite3_column_name(statement_, column);
-  return name ? name : "";
-}
-
 void Database::Closer::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Database::Database(sqlite3* handle) : handle_(handle) {}

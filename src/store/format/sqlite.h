@@ -46,8 +46,6 @@ class Statement {
   std::span<const std::byte> blob(int column) const;  // valid until the next step
   bool is_null(int column) const;
   std::optional<int64_t> optional_integer(int column) const;
-  int column_count() const;
-  std::string column_name(int column) const;
 
  private:
   void note(int code);

@@ -43,9 +43,6 @@ class StreamDecoder {
   // connection: afterwards feed() returns the same error.
   Status feed(std::span<const std::byte> bytes, const std::function<Status(AnyMessage&)>& sink);
 
-  // No message is incomplete: the peer may disconnect here without a loss.
-  bool at_boundary() const { return pending_.empty(); }
-
  private:
   Status take_handshake();
   Status take_messages(const std::function<Status(AnyMessage&)>& sink);
