@@ -9,6 +9,7 @@
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/testing/large_modules.h"

@@ -7,6 +7,7 @@
 
 #include "expect.h"
 #include "probe/record.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/block_count.h"

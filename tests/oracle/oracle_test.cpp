@@ -25,6 +25,7 @@
 #include "oracle/generator.h"
 #include "oracle/interpreter.h"
 #include "oracle/with_flags.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
 #include "support/environment.h"
 #include "support/gpu_run.h"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/settings.h"
-#include "spirv/instrument/block_count.h"
+#include "spirv/plan/options.h"
 
 namespace tally::counters {
 

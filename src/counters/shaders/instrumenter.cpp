@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "catalogue/stages.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/output_counting.h"
 #include "vk/specialization.h"

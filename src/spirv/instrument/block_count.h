@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "spirv/analysis/analyzed_module.h"
 #include "spirv/plan/counter_plan.h"
 #include "spirv/plan/options.h"
 
 namespace tally::spirv {
+
+class AnalyzedModule;
 
 struct BlockCountResult {
   std::vector<uint32_t> words;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "probe/record.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/ir/opcode.h"
 #include "spirv/testing/instrumented.h"

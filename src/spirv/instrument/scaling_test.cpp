@@ -7,6 +7,7 @@
 #include <ctime>
 #include <functional>
 
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/testing/instrumented.h"
