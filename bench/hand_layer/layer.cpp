@@ -82,13 +82,6 @@ struct State {
 };
 State g_state;
 
-// As the counters layer does on llvmpipe, where larger vertices would need fresh pages in each
-// frame.
-void keep_freed_memory() {
-  void* volatile block = std::malloc(size_t{4} << 20);
-  std::free(block);
-}
-
 // In the first type of memory: lavapipe has no other.
 void make_counters() {
   const VkBufferCreateInfo buffer_info{
@@ -281,7 +274,6 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
       [&](const char* name) { return g_next_device.get_device_proc_addr(*device, name); });
   make_counters();
   if (has_word("layer")) prepare_pushes();
-  keep_freed_memory();
   return result;
 }
 

@@ -37,9 +37,6 @@ void add_fragment_options(std::vector<NamedOptions>& all) {
     options.regions.emplace();
     options.subgroup_operations = false;
   });
-  add("small-code-with-shuffles", [](auto& options) {
-    options.driver.prefers_small_code = options.driver.shuffles_inactive_lanes = true;
-  });
   add("regions-with-masks", [](auto& options) {
     options.regions = {
         .layer_capability = spv::Capability::Geometry, .multiview = true, .subgroup_clock = true};

@@ -57,7 +57,6 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.count_branches = way.count_branches;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   options.driver.prefers_small_code = options.driver.keeps_draws_apart = way.small_code;
-  options.driver.shuffles_inactive_lanes = way.shuffles;
   options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
@@ -368,8 +367,6 @@ DeviceAbilities abilities_of(const Context& context) {
   if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {
     abilities.max_nested_conditionals = 80;
     abilities.prefers_small_code = subgroup.subgroupSize <= spirv::kMaxLanesOfSmallCode;
-    abilities.shuffles_inactive_lanes =
-        subgroup.subgroupSize == 8 && std::string_view(driver.driverInfo).starts_with("Mesa 25.0.");
   }
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {
     abilities.subgroup_stages = subgroup.supportedStages;
@@ -380,15 +377,15 @@ DeviceAbilities abilities_of(const Context& context) {
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
-  return fmt::format(
-      "{} {}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
-      way.placement == Placement::Every ? "every" : "minimal",
-      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
-      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
-      way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
-      way.count_subgroups ? " count-subgroups" : "", way.count_branches ? " count-branches" : "",
-      way.hangs_on_discards ? " hangs-on-discards" : "", way.small_code ? " small-code" : "",
-      way.shuffles ? " shuffles" : "", kNumbers[static_cast<int>(way.numbers)]);
+  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+                     way.placement == Placement::Every ? "every" : "minimal",
+                     way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
+                     way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
+                     way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
+                     way.count_subgroups ? " count-subgroups" : "",
+                     way.count_branches ? " count-branches" : "",
+                     way.hangs_on_discards ? " hangs-on-discards" : "",
+                     way.small_code ? " small-code" : "", kNumbers[static_cast<int>(way.numbers)]);
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {
@@ -421,10 +418,6 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
     ways.push_back({.shards_log2 = 2, .small_code = true});
     ways.push_back({.placement = every, .count_subgroups = true, .small_code = true});
     ways.push_back({.narrow = true, .no_subgroups = true, .small_code = true});
-  }
-  if (stage == VK_SHADER_STAGE_FRAGMENT_BIT && abilities.shuffles_inactive_lanes) {
-    ways.push_back({.shards_log2 = 2, .small_code = true, .shuffles = true});
-    ways.push_back({.placement = every, .small_code = true, .shuffles = true});
   }
   if (stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
     ways.push_back({.shards_log2 = 1, .hangs_on_discards = true, .numbers = Numbers::Used});

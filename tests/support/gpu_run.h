@@ -22,7 +22,6 @@ struct DeviceAbilities {
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;        // spirv::DriverWorkarounds
   bool prefers_small_code = false;       // spirv::DriverWorkarounds
-  bool shuffles_inactive_lanes = false;  // spirv::DriverWorkarounds
   uint32_t max_nested_conditionals = 0;  // spirv::DriverWorkarounds
 };
 DeviceAbilities abilities_of(const Context& context);
@@ -47,7 +46,6 @@ struct Way {
   bool count_branches = false;
   bool hangs_on_discards = false;   // instruments as for a driver that hangs
   bool small_code = false;          // ... that prefers small code, and keeps draws apart
-  bool shuffles = false;            // ... that shuffles inactive lanes
   Numbers numbers = Numbers::None;  // for vertex and fragment shaders
 };
 std::string to_string(const Way& way);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "vk/bind_point.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
@@ -181,10 +180,6 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   if ((subgroup.supportedOperations & kNeeded) == kNeeded)
     gpu.subgroup_stages = subgroup.supportedStages;
-  gpu.subgroup_shuffles = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
-  // NVIDIA's driver 580 hangs in traces whose shaders add up their counts with subgroup operations.
-  if (gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
-    gpu.subgroup_stages &= ~vk::kRayTracingStages;
 }
 
 void count_driver_counters(const InstanceTable& next, PhysicalDevice& gpu) {
@@ -212,33 +207,6 @@ void list_missing(PhysicalDevice& gpu) {
 bool PhysicalDevice::has_extension(const char* name) const {
   return std::ranges::any_of(extensions, [&](const auto& extension) {
     return std::strcmp(extension.extensionName, name) == 0;
-  });
-}
-
-uint32_t PhysicalDevice::offered_push_data() const {
-  if (max_push_data == 0 || !missing.empty()) return 0;
-  const bool objects = has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
-  const bool libraries = has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
-  const uint32_t stages = objects ? 5 : libraries ? 2 : 1;
-  constexpr uint32_t kOthers = 2;        // counters by region, and the address of a moved block
-  constexpr uint32_t kGuaranteed = 256;  // programs take it for granted
-  const uint32_t reserved = 8 * (stages + kOthers);
-  return std::max(max_push_data - std::min(max_push_data, reserved),
-                  std::min(max_push_data, kGuaranteed));
-}
-
-bool PhysicalDevice::offers_elapsed_timer() const {
-  if (!offers_queries() || native_elapsed_timer) return false;
-  return std::ranges::any_of(queue_families, [](const VkQueueFamilyProperties& family) {
-    return family.timestampValidBits != 0;
-  });
-}
-
-bool PhysicalDevice::emulates_timestamps(const Options::ForcedQueries& forced) const {
-  if (!offers_queries() || !device_clock) return false;
-  return std::ranges::none_of(queue_families, [&](const VkQueueFamilyProperties& family) {
-    const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
-    return family.timestampValidBits != 0 && !(forced.timestamps && computes);
   });
 }
 

@@ -1,5 +1,5 @@
-// A physical device as the layer sees it: what instrumentation can use, and what is
-// missing for it. Inspected at first use, then immutable.
+// The facts of a physical device, which the driver is asked for once. The offer of the layer
+// follows from them in layer/offered_extensions.h, the needs of the driver in driver_profile.h.
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -35,12 +35,10 @@ struct PhysicalDevice {
   bool sm_builtins = false;     // VK_NV_shader_sm_builtins's
   bool device_clock = false;
   bool conditional_rendering = false;
-  bool primitives_asked_for = false;  // setting region_primitives
-  VkDriverId driver_id{};             // 0: unknown
-  uint32_t mesa_version = 0;          // as an API version, without the patch; 0: not Mesa
+  VkDriverId driver_id{};     // 0: unknown
+  uint32_t mesa_version = 0;  // as an API version, without the patch; 0: not Mesa
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
-  bool subgroup_shuffles = false;
 
   // The driver implements VK_ARM_shader_instrumentation, and no setting forces emulation.
   bool native = false;
@@ -70,58 +68,9 @@ struct PhysicalDevice {
   std::vector<std::string> missing;
 
   bool has_extension(const char* name) const;
-  bool offers_emulation() const { return !native && missing.empty(); }
-  // Queries that the driver lacks and the layer emulates.
-  bool offers_queries() const { return missing.empty(); }
-  bool offers_statistics() const { return offers_queries() && !statistics_query; }
-  bool offers_occlusion() const { return offers_queries() && !precise_occlusion; }
-  bool offers_mesh_queries() const { return offers_queries() && mesh_shader && !mesh_queries; }
-  bool offers_primitives_generated() const {
-    return offers_queries() && !primitives_generated_query;
-  }
-  // A pool belongs to no queue family. So if the driver has timestamps on some family, the layer
-  // does not add them to others. For the same reason the setting has no effect if a family with
-  // timestamps does not support compute.
-  bool emulates_timestamps(const Options::ForcedQueries& forced) const;
-  // Elapsed time is the difference of two timestamps of the driver.
-  bool offers_elapsed_timer() const;
-  bool offers_transform_feedback_queries() const {
-    return offers_queries() && transform_feedback && !transform_feedback_queries;
-  }
-  // Only if all of them are emulated.
-  bool offers_inherited_queries(const Options::ForcedQueries& forced) const {
-    return offers_queries() && forced.statistics && forced.occlusion && forced.primitives_generated;
-  }
-  bool counts_subgroup_clock() const {
-    return subgroup_clock && (subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
-  }
-  bool counts_primitives() const {
-    return geometry_shader && int64_atomics && (primitives_asked_for || skips_branches());
-  }
-  // Old versions of llvmpipe execute branches that no lane takes, so code that counts primitives is
-  // expensive even if it is not used.
-  bool skips_branches() const {
-    return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
-           mesa_version >= VK_MAKE_API_VERSION(0, 25, 0, 0);
-  }
-  // Only the version of llvmpipe that was tested: others may leave other values in inactive lanes.
-  bool shuffles_inactive_lanes() const {
-    return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && subgroup_shuffles && subgroup_size == 8 &&
-           mesa_version == VK_MAKE_API_VERSION(0, 25, 0, 0);
-  }
-  // True if the sum of two stages' push constants overruns an array of the driver (PushGuard).
-  bool adds_up_push_constants() const {
-    return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && properties.limits.maxPushConstantsSize > 128;
-  }
-  bool offers_regions() const { return !native_regions && missing.empty(); }
-  bool offers_performance_queries() const { return missing.empty(); }
   uint32_t driver_counters_of(uint32_t family) const {
     return family < driver_counters.size() ? driver_counters[family] : 0;
   }
-  // maxPushDataSize for the application: without the bytes that the layer may need for all its
-  // pointers, but no less than every driver has. 0: the driver's limit.
-  uint32_t offered_push_data() const;
-  bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };
 
 // `instance_version`: the apiVersion of the instance, as raised by the layer.

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
+#include "counters/base/driver_profile.h"
+#include "counters/layer/offered_extensions.h"
 #include "tally/vulkan_arm.h"
 #include "tally/vulkan_newest.h"
 #include "vk/chain.h"
@@ -111,16 +115,16 @@ class PhysicalDeviceTest : public testing::Test {
 TEST_F(PhysicalDeviceTest, what_has_everything_is_offered_the_extensions) {
   const PhysicalDevice gpu = inspect();
   EXPECT_THAT(gpu.missing, IsEmpty());
-  EXPECT_TRUE(gpu.offers_emulation());
-  EXPECT_TRUE(gpu.offers_regions());
+  EXPECT_TRUE(is_offered(Extension::Instrumentation, gpu));
+  EXPECT_TRUE(is_offered(Extension::Regions, gpu));
 }
 
 TEST_F(PhysicalDeviceTest, what_lacks_a_feature_is_not_and_the_feature_is_named) {
   const auto expect_missing = [](const std::string& name) {
     const PhysicalDevice gpu = inspect();
     EXPECT_THAT(gpu.missing, ElementsAre(name));
-    EXPECT_FALSE(gpu.offers_emulation()) << name;
-    EXPECT_FALSE(gpu.offers_regions()) << name;
+    EXPECT_FALSE(is_offered(Extension::Instrumentation, gpu)) << name;
+    EXPECT_FALSE(is_offered(Extension::Regions, gpu)) << name;
     driver = {};
   };
   driver.address = VK_FALSE;
@@ -135,10 +139,10 @@ TEST_F(PhysicalDeviceTest, what_lacks_a_feature_is_not_and_the_feature_is_named)
 
 TEST_F(PhysicalDeviceTest, vulkan_1_0_is_not_enough) {
   driver.version = VK_API_VERSION_1_0;
-  EXPECT_FALSE(inspect().offers_emulation());
+  EXPECT_FALSE(is_offered(Extension::Instrumentation, inspect()));
   EXPECT_EQ(inspect().missing.at(0), "Vulkan 1.1");
   driver = {};
-  EXPECT_FALSE(inspect(false, VK_API_VERSION_1_0).offers_emulation());
+  EXPECT_FALSE(is_offered(Extension::Instrumentation, inspect(false, VK_API_VERSION_1_0)));
 }
 
 // The structs are asked for only where the device knows them.
@@ -155,33 +159,61 @@ TEST_F(PhysicalDeviceTest, integers_and_subgroups_are_no_condition) {
   driver.int64 = driver.atomics = VK_FALSE;
   driver.operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
   const PhysicalDevice gpu = inspect();
-  EXPECT_TRUE(gpu.offers_emulation());
+  EXPECT_TRUE(is_offered(Extension::Instrumentation, gpu));
   EXPECT_FALSE(gpu.int64_atomics);
   EXPECT_EQ(gpu.subgroup_stages, 0u);
 }
 
 TEST_F(PhysicalDeviceTest, the_version_of_llvmpipe_is_part_of_its_information) {
-  EXPECT_TRUE(inspect().skips_branches());
-  EXPECT_FALSE(inspect().shuffles_inactive_lanes());
-  const auto expect = [](const char* info, bool skips_branches, bool shuffles_inactive_lanes) {
+  EXPECT_FALSE(driver_profile(inspect()).masks_branches);
+  const auto expect = [](const char* info, bool masks_branches) {
     driver.id = VK_DRIVER_ID_MESA_LLVMPIPE;
     driver.info = info;
-    EXPECT_EQ(inspect().skips_branches(), skips_branches) << info;
-    EXPECT_EQ(inspect().shuffles_inactive_lanes(), shuffles_inactive_lanes) << info;
+    EXPECT_EQ(driver_profile(inspect()).masks_branches, masks_branches) << info;
   };
-  expect("Mesa 22.3.6 (LLVM 15.0.6)", false, false);
-  expect("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)", true, true);
-  expect("Mesa 25.1.0", true, false);
-  expect("Mesa 26", true, false);
-  expect("Mesa ", false, false);
-  expect("", false, false);
+  expect("Mesa 22.3.6 (LLVM 15.0.6)", true);
+  expect("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)", false);
+  expect("Mesa 25.1.0", false);
+  expect("Mesa 26", false);
+  expect("Mesa ", true);
+  expect("", true);
+}
+
+TEST_F(PhysicalDeviceTest, a_driver_has_the_workarounds_of_its_own_rows) {
+  for (const Workaround& row : workarounds()) {
+    PhysicalDevice gpu;
+    gpu.driver_id = row.driver;
+    gpu.properties.limits.maxPushConstantsSize = 256;
+    EXPECT_TRUE(driver_profile(gpu).*row.flag) << row.name;
+    gpu.driver_id = VK_DRIVER_ID_MESA_RADV;
+    EXPECT_FALSE(driver_profile(gpu).*row.flag) << row.name;
+    gpu.driver_id = row.driver;
+    gpu.mesa_version = row.before;
+    EXPECT_EQ(driver_profile(gpu).*row.flag, row.before == 0) << row.name;
+  }
+}
+
+TEST_F(PhysicalDeviceTest, nvidia_does_not_add_up_rays_with_subgroup_operations) {
+  const PhysicalDevice gpu = inspect();
+  EXPECT_NE(gpu.subgroup_stages & VK_SHADER_STAGE_RAYGEN_BIT_KHR, 0u);
+  EXPECT_EQ(subgroup_counting_stages(gpu) & VK_SHADER_STAGE_RAYGEN_BIT_KHR, 0u);
+  EXPECT_NE(subgroup_counting_stages(gpu) & VK_SHADER_STAGE_COMPUTE_BIT, 0u);
+}
+
+TEST(Workarounds, stand_on_the_page_of_drivers) {
+  std::ifstream file(TALLY_DRIVERS_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_NE(page.str().find(workarounds_markdown()), std::string::npos)
+      << "the page needs this table:\n"
+      << workarounds_markdown();
 }
 
 TEST_F(PhysicalDeviceTest, what_the_driver_has_is_left_to_it_unless_forced) {
   driver.extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME};
-  EXPECT_FALSE(inspect().offers_emulation());
-  EXPECT_TRUE(inspect().offers_regions());
-  EXPECT_TRUE(inspect(true).offers_emulation());
+  EXPECT_FALSE(is_offered(Extension::Instrumentation, inspect()));
+  EXPECT_TRUE(is_offered(Extension::Regions, inspect()));
+  EXPECT_TRUE(is_offered(Extension::Instrumentation, inspect(true)));
 }
 
 TEST_F(PhysicalDeviceTest, an_extension_that_is_listed_without_its_feature_is_emulated) {
@@ -189,11 +221,12 @@ TEST_F(PhysicalDeviceTest, an_extension_that_is_listed_without_its_feature_is_em
                        VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
                        VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME};
   const PhysicalDevice native = inspect();
-  EXPECT_FALSE(native.offers_emulation() || native.offers_regions());
+  EXPECT_FALSE(is_offered(Extension::Instrumentation, native) ||
+               is_offered(Extension::Regions, native));
   EXPECT_TRUE(native.native_elapsed_timer);
   driver.instrumentation = driver.regions = driver.timer = VK_FALSE;
   const PhysicalDevice gpu = inspect();
-  EXPECT_TRUE(gpu.offers_emulation() && gpu.offers_regions());
+  EXPECT_TRUE(is_offered(Extension::Instrumentation, gpu) && is_offered(Extension::Regions, gpu));
   EXPECT_FALSE(gpu.native_elapsed_timer);
 }
 

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/log.h"
+#include "counters/base/driver_profile.h"
 #include "counters/memory/chunk.h"
 #include "vk/bind_point.h"
 #include "vk/own_call.h"
@@ -39,13 +39,12 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
 
-const PhysicalDevice& Instance::physical_device(VkPhysicalDevice handle) {
+const PhysicalDevice& Instance::inspect(VkPhysicalDevice handle) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<PhysicalDevice>& slot = physical_devices_[handle];
   if (!slot) {
     slot = std::make_unique<PhysicalDevice>(
         inspect_physical_device(next_, handle, versions_.raised, options_.force_emulation));
-    slot->primitives_asked_for = options_.region_primitives != 0;
     if (!slot->native && !slot->missing.empty()) {
       log(LogLevel::Info, "{}: no shader instrumentation, the device lacks {}",
           slot->properties.deviceName, fmt::join(slot->missing, ", "));
@@ -106,7 +105,7 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.address_slots = separate_stages ? kPipelineSlots : 1;
   rules.shader_slots = creation.shader_objects();
   rules.region_slot = creation.regions_enabled();
-  rules.guard = separate_stages && creation.gpu().adds_up_push_constants();
+  rules.guard = separate_stages && driver_profile(creation.gpu()).adds_up_push_constants;
   // So that the layer can null record pointers for a pass in which no shader counts.
   rules.prefer_descriptor = creation.emulated_queries().performance && !separate_stages;
   // A layout cannot mix sets in descriptor buffers with sets from pools.
@@ -146,7 +145,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.counting = options.counting;
   result.pass.int64 = gpu.int64;
   result.pass.int64_atomics = gpu.int64_atomics;
-  result.subgroup_stages = gpu.subgroup_stages;
+  result.subgroup_stages = subgroup_counting_stages(gpu);
   result.pass.max_shards_log2 = options.max_shards_log2;
   result.pass.sm_builtins = creation.sm_builtins();
   result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);
@@ -154,15 +153,14 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);
   result.pass.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
-  result.pass.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-  result.pass.driver.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
-  result.pass.driver.keeps_draws_apart = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-  result.pass.driver.prefers_small_code = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE &&
-                                          gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode;
-  result.pass.driver.masks_branches = !gpu.skips_branches();
-  result.pass.driver.shuffles_inactive_lanes = gpu.shuffles_inactive_lanes();
-  if (gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.pass.driver.max_nested_conditionals = 80;
-  result.pass.regions = region_options(gpu);
+  const DriverProfile driver = driver_profile(gpu);
+  result.pass.driver = {.drops_overdraw = driver.drops_overdraw,
+                        .hangs_on_discards = driver.hangs_on_discards,
+                        .keeps_draws_apart = driver.keeps_draws_apart,
+                        .masks_branches = driver.masks_branches,
+                        .prefers_small_code = driver.prefers_small_code,
+                        .max_nested_conditionals = driver.limits_nesting ? 80u : 0u};
+  result.pass.regions = region_options(gpu, options);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;
   return result;
@@ -176,17 +174,6 @@ ShardTable make_shard_table(const DeviceCreation& creation) {
   const bool few = cpu && !options.fixed_shards;
   return {few ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2,
           options.fixed_shards};
-}
-
-// Makes the C library keep up to 8 MB of freed memory for each heap instead of returning it to the
-// kernel. llvmpipe allocates the vertices and triangles of each draw and frees them after it, and
-// with counters they are larger; fresh pages for them can take longer than all other counting.
-// glibc returns the end of a heap once it is twice as large as the largest block that was ever
-// freed, up to 32 MB. A setting of the user (MALLOC_TRIM_THRESHOLD_) has precedence.
-void keep_freed_memory() {
-  constexpr size_t kBytes = size_t{4} << 20;
-  void* volatile block = std::malloc(kBytes);  // volatile: or the compiler removes the pair
-  std::free(block);
 }
 
 PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
@@ -207,7 +194,6 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
   if (creation.anything_enabled()) state_ = make_state(creation);
-  if (state_ && gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) keep_freed_memory();
   if (creation.performance_query_extension_enabled())
     profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
 }

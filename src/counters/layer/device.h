@@ -38,8 +38,8 @@ class Instance {
   Messages& messages() { return messages_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
 
-  // Inspected at the first call. The reference is valid while the instance exists.
-  const PhysicalDevice& physical_device(VkPhysicalDevice handle);
+  // Asks the driver at the first call. The reference is valid while the instance exists.
+  const PhysicalDevice& inspect(VkPhysicalDevice handle);
 
  private:
   VkInstance handle_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <thread>
 
+#include "counters/features/regions/state.h"
 #include "counters/memory/chunk.h"
 
 namespace tally::counters {
@@ -200,7 +202,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   enable_timeline_semaphores(info, gpu);
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
   if (needs.regions && gpu.multiview) enable_multiview(info);
-  if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);
+  if (needs.regions && counts_subgroup_clock(gpu)) enable_subgroup_clock(info);
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
@@ -221,152 +223,104 @@ bool is_ordinary(const VkDeviceQueueCreateInfo& queue) {
 
 DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu,
                                const Options& options)
-    : gpu_(gpu), options_(options), copy_(info) {
-  if (!gpu.native) take_ours();
-  if (!gpu.native_regions) take_regions();
+    : gpu_(gpu),
+      options_(options),
+      offered_(offered_queries(gpu, options.emulate_queries)),
+      copy_(info) {
+  // Read before the driver's own feature structs are taken out.
+  const auto* primitives = vk::find_in_chain<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT);
+  emulated_queries_.primitives_generated = gpu.missing.empty() && primitives &&
+                                           primitives->primitivesGeneratedQuery == VK_TRUE &&
+                                           (is_offered(Extension::PrimitivesGenerated, gpu) ||
+                                            options.emulate_queries.primitives_generated);
+  for (const OfferedExtension& row : offered_extensions()) taken_.push_back(take(row));
   if (gpu.missing.empty()) take_queries();
   if (anything_enabled()) uncounted_ = vk::enabled_hidden_extensions(info);
   if (anything_enabled() && gpu.missing.empty()) enable_needs();
   info_ = copy_.info();
 }
 
-// For a struct that is removed from the chain.
-template <typename Features, typename... Members>
-void DeviceCreation::refuse_unsupported(const Features* wanted, const Features& offered,
-                                        Members... members) {
-  if (!wanted) return;
-  unsupported_ |= ((wanted->*members == VK_TRUE && offered.*members != VK_TRUE) || ...);
-}
-
-void DeviceCreation::take_ours() {
-  extension_enabled_ = copy_.remove_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
-  const auto* features = copy_.find<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
-  feature_enabled_ = extension_enabled_ && features && features->shaderInstrumentation == VK_TRUE;
-  using Features = VkPhysicalDeviceShaderInstrumentationFeaturesARM;
-  refuse_unsupported(features, features_of<Features>(gpu_), &Features::shaderInstrumentation);
-  copy_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
-}
-
-void DeviceCreation::take_regions() {
-  regions_extension_enabled_ =
-      copy_.remove_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
-  constexpr VkStructureType kType =
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM;
-  const auto* features = copy_.find<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(kType);
-  regions_feature_enabled_ =
-      regions_extension_enabled_ && features && features->performanceCountersByRegion == VK_TRUE;
-  using Features = VkPhysicalDevicePerformanceCountersByRegionFeaturesARM;
-  refuse_unsupported(features, features_of<Features>(gpu_), &Features::performanceCountersByRegion);
-  copy_.remove(kType);
+// Takes what the driver does not have out of what it gets.
+DeviceCreation::Taken DeviceCreation::take(const OfferedExtension& row) {
+  const bool native = gpu_.*row.native;
+  const bool offered = is_offered(row, gpu_);
+  const char* name = row.listed.extensionName;
+  if (!offered && (native || gpu_.has_extension(name))) return {};
+  Taken taken{.extension = copy_.has_extension(name)};
+  if (row.features != kNoStruct) {
+    if (auto* features = copy_.find<VkBaseOutStructure>(row.features)) {
+      const std::span<const VkBool32> flags = vk::feature_flags(features, row.feature_count);
+      for (uint32_t i = 0; i < flags.size(); ++i) {
+        lacks_feature_ |= !native && flags[i] == VK_TRUE && !has_feature(row, gpu_, i);
+      }
+      taken.feature = taken.extension && flags.front() == VK_TRUE;
+    }
+  }
+  lacks_extension_ |= taken.extension && !offered;
+  if (native) return taken;
+  copy_.remove_extension(name);
+  if (row.features != kNoStruct) copy_.remove(row.features);
+  return offered ? taken : Taken{};
 }
 
 // Removes query features that the driver lacks and the layer emulates.
 void DeviceCreation::take_queries() {
   if (VkPhysicalDeviceFeatures* core = copy_.find_core_features()) take_core_queries(*core);
   const Options::ForcedQueries& forced = options_.emulate_queries;
-  constexpr VkStructureType kPrimitives =
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT;
-  const auto* primitives =
-      copy_.find<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT>(kPrimitives);
-  emulated_queries_.primitives_generated =
-      (gpu_.offers_primitives_generated() || forced.primitives_generated) && primitives &&
-      primitives->primitivesGeneratedQuery == VK_TRUE;
-  if (gpu_.offers_primitives_generated()) {
-    using Features = VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT;
-    refuse_unsupported(primitives, features_of<Features>(gpu_), &Features::primitivesGeneratedQuery,
-                       &Features::primitivesGeneratedQueryWithRasterizerDiscard,
-                       &Features::primitivesGeneratedQueryWithNonZeroStreams);
-    copy_.remove(kPrimitives);
-    copy_.remove_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME);
-  }
   auto* mesh = copy_.find<VkPhysicalDeviceMeshShaderFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
   if (mesh && mesh->meshShaderQueries == VK_TRUE) {
-    emulated_queries_.mesh_statistics = gpu_.offers_mesh_queries() || forced.mesh;
-    if (gpu_.offers_mesh_queries()) mesh->meshShaderQueries = VK_FALSE;
+    emulated_queries_.mesh_statistics = offered_.mesh || forced.mesh;
+    if (offered_.mesh) mesh->meshShaderQueries = VK_FALSE;
   }
-  const auto* feedback = copy_.find<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(
+  const auto* feedback = copy_.read<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
   emulated_queries_.transform_feedback =
-      (gpu_.offers_transform_feedback_queries() || forced.transform_feedback) && feedback &&
+      (offered_.transform_feedback || forced.transform_feedback) && feedback &&
       feedback->transformFeedback == VK_TRUE;
-  take_elapsed_timer();
   emulated_queries_.result_status = forced.result_status;
-  emulated_queries_.timestamps = gpu_.emulates_timestamps(forced);
-  take_performance_queries();
-}
-
-void DeviceCreation::take_elapsed_timer() {
-  if (gpu_.native_elapsed_timer) return;
-  using Features = VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM;
-  constexpr VkStructureType kType =
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM;
-  const auto* features = copy_.find<Features>(kType);
-  const Features offered = features_of<Features>(gpu_);
-  refuse_unsupported(features, offered, &Features::elapsedTimerQuery);
-  emulated_queries_.elapsed_time =
-      features && features->elapsedTimerQuery == VK_TRUE && offered.elapsedTimerQuery == VK_TRUE;
-  copy_.remove(kType);
-  if (gpu_.offers_elapsed_timer())
-    copy_.remove_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME);
-}
-
-void DeviceCreation::take_performance_queries() {
-  if (gpu_.offers_intel_queries()) {
-    emulated_queries_.performance_intel =
-        copy_.remove_extension(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
-  }
-  if (!gpu_.offers_performance_queries()) return;
-  constexpr VkStructureType kType =
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR;
-  const auto* features = copy_.find<VkPhysicalDevicePerformanceQueryFeaturesKHR>(kType);
-  performance_query_extension_enabled_ =
-      copy_.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
-  emulated_queries_.performance = performance_query_extension_enabled_ && features &&
-                                  features->performanceCounterQueryPools == VK_TRUE;
-  if (gpu_.native_performance_queries) return;  // also needed for the driver's counters
-  copy_.remove_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
-  copy_.remove(kType);
+  emulated_queries_.timestamps = offered_.timestamps;
+  emulated_queries_.elapsed_time = taken(Extension::ElapsedTimer).feature;
+  emulated_queries_.performance = taken(Extension::PerformanceQuery).feature;
+  emulated_queries_.performance_intel = taken(Extension::IntelPerformanceQuery).extension;
 }
 
 void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
   const Options::ForcedQueries& forced = options_.emulate_queries;
-  if (gpu_.offers_inherited_queries(forced) && !gpu_.inherited_queries) {
+  if (offered_.inherited && !gpu_.inherited_queries) {
     features.inheritedQueries = VK_FALSE;
   }
   if (features.pipelineStatisticsQuery == VK_TRUE) {
-    emulated_queries_.statistics = gpu_.offers_statistics() || forced.statistics;
-    if (gpu_.offers_statistics()) features.pipelineStatisticsQuery = VK_FALSE;
+    emulated_queries_.statistics = offered_.statistics || forced.statistics;
+    if (offered_.statistics) features.pipelineStatisticsQuery = VK_FALSE;
   }
   if (features.occlusionQueryPrecise == VK_TRUE) {
-    emulated_queries_.occlusion = gpu_.offers_occlusion() || forced.occlusion;
-    if (gpu_.offers_occlusion()) features.occlusionQueryPrecise = VK_FALSE;
+    emulated_queries_.occlusion = offered_.occlusion || forced.occlusion;
+    if (offered_.occlusion) features.occlusionQueryPrecise = VK_FALSE;
   }
 }
 
 VkResult DeviceCreation::refusal() const {
-  if (unsupported_) return VK_ERROR_FEATURE_NOT_PRESENT;
-  if (gpu_.missing.empty()) return VK_SUCCESS;
-  return extension_enabled_ || regions_extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT
-                                                          : VK_SUCCESS;
+  if (lacks_feature_) return VK_ERROR_FEATURE_NOT_PRESENT;
+  return lacks_extension_ ? VK_ERROR_EXTENSION_NOT_PRESENT : VK_SUCCESS;
 }
 
 void DeviceCreation::enable_needs() {
   enable_needed_features(copy_, {.gpu = gpu_,
-                                 .regions = regions_feature_enabled_,
+                                 .regions = regions_enabled(),
                                  .timestamps = emulated_queries_.timestamps,
                                  .conditional_rendering = conditional_rendering(),
                                  .host_query_reset = driver_counts_samples(),
                                  .sm_builtins = sm_builtins(),
                                  .cache_control = compile_threads() != 0});
-  const auto* libraries = copy_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
+  const auto* libraries = copy_.read<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
-  const auto* shader_objects = copy_.find<VkPhysicalDeviceShaderObjectFeaturesEXT>(
+  const auto* shader_objects = copy_.read<VkPhysicalDeviceShaderObjectFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT);
   shader_objects_ = shader_objects && shader_objects->shaderObject == VK_TRUE;
-  const auto* heaps = copy_.find<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(
+  const auto* heaps = copy_.read<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT);
   descriptor_heaps_ = heaps && heaps->descriptorHeap == VK_TRUE;
   record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
@@ -377,7 +331,7 @@ void DeviceCreation::enable_needs() {
 
 // On a CPU device, machine code is mostly made for the first draw, and draws need the processors.
 uint32_t DeviceCreation::compile_threads() const {
-  if (!feature_enabled_ || !gpu_.cache_control) return 0;
+  if (!instrumentation_enabled() || !gpu_.cache_control) return 0;
   const bool always = options_.compile_ahead == CompileAhead::Always;
   const bool cpu = gpu_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   if (options_.compile_ahead == CompileAhead::Never || (cpu && !always)) return 0;

@@ -13,6 +13,7 @@
 #include "counters/base/options.h"
 #include "counters/base/physical_device.h"
 #include "counters/features/queries/pool.h"
+#include "counters/layer/offered_extensions.h"
 #include "counters/memory/chunk.h"
 #include "vk/chain.h"
 #include "vk/hiding.h"
@@ -38,6 +39,10 @@ class CreateInfoCopy {
   template <typename T>
   T* find(VkStructureType type) {
     return chain_.find<T>(type);
+  }
+  template <typename T>
+  const T* read(VkStructureType type) const {
+    return vk::find_in_chain<T>(chain_.head(), type);
   }
   void remove(VkStructureType type) { chain_.remove(type); }
 
@@ -75,43 +80,6 @@ class CreateInfoCopy {
   std::vector<float> priorities_;  // of the queues that add_queue changed
 };
 
-// The feature structs that the layer fills in place of the driver. vkCreateDevice accepts the same
-// features. sType and pNext are not set.
-
-template <typename Features>
-Features features_of(const PhysicalDevice& gpu);
-
-template <>
-inline VkPhysicalDeviceShaderInstrumentationFeaturesARM features_of(const PhysicalDevice& gpu) {
-  return {.shaderInstrumentation = gpu.offers_emulation()};
-}
-
-template <>
-inline VkPhysicalDevicePerformanceCountersByRegionFeaturesARM features_of(
-    const PhysicalDevice& gpu) {
-  return {.performanceCountersByRegion = gpu.offers_regions()};
-}
-
-template <>
-inline VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT features_of(const PhysicalDevice& gpu) {
-  const bool offered = gpu.offers_primitives_generated();
-  return {.primitivesGeneratedQuery = offered,
-          .primitivesGeneratedQueryWithRasterizerDiscard = offered,
-          .primitivesGeneratedQueryWithNonZeroStreams =
-              offered && gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME)};
-}
-
-template <>
-inline VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM features_of(const PhysicalDevice& gpu) {
-  return {.elapsedTimerQuery = gpu.offers_elapsed_timer()};
-}
-
-template <>
-inline VkPhysicalDevicePerformanceQueryFeaturesKHR features_of(const PhysicalDevice& gpu) {
-  const bool offered = gpu.offers_performance_queries();
-  return {.performanceCounterQueryPools = offered, .performanceCounterMultipleQueryPools = offered};
-}
-
 class DeviceCreation {
  public:
   DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu, const Options& options);
@@ -123,17 +91,18 @@ class DeviceCreation {
   const Options& options() const { return options_; }
 
   // The application enabled VK_ARM_shader_instrumentation; and its feature.
-  bool extension_enabled() const { return extension_enabled_; }
-  bool instrumentation_enabled() const { return feature_enabled_; }
-  // The same for VK_ARM_performance_counters_by_region.
-  bool regions_extension_enabled() const { return regions_extension_enabled_; }
-  bool regions_enabled() const { return regions_feature_enabled_; }
-  // The application enabled VK_KHR_performance_query, and the layer has counters for it.
-  bool performance_query_extension_enabled() const { return performance_query_extension_enabled_; }
+  bool extension_enabled() const { return taken(Extension::Instrumentation).extension; }
+  bool instrumentation_enabled() const { return taken(Extension::Instrumentation).feature; }
+  // It enabled counters by region.
+  bool regions_enabled() const { return taken(Extension::Regions).feature; }
+  // It enabled VK_KHR_performance_query, and the layer has counters for it.
+  bool performance_query_extension_enabled() const {
+    return taken(Extension::PerformanceQuery).extension;
+  }
   // Queries that the application enabled and the layer emulates.
   const EmulatedQueries& emulated_queries() const { return emulated_queries_; }
   bool anything_enabled() const {
-    return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
+    return instrumentation_enabled() || regions_enabled() || emulated_queries_.any();
   }
   // Extensions that the application enabled together with a feature of the layer, and whose
   // commands the layer cannot count.
@@ -158,7 +127,7 @@ class DeviceCreation {
   // layer. So emulated statistics equal the driver's own. Shader instrumentation and performance
   // queries count each instance.
   bool sm_builtins() const {
-    return gpu_.sm_builtins && emulated_queries_.counts_shaders() && !feature_enabled_ &&
+    return gpu_.sm_builtins && emulated_queries_.counts_shaders() && !instrumentation_enabled() &&
            !emulated_queries_.performance && !emulated_queries_.performance_intel;
   }
   // How many threads of the layer may compile pipelines while the application goes on.
@@ -172,30 +141,31 @@ class DeviceCreation {
   QueuePlace transfer_queue() const { return transfer_queue_; }
 
  private:
-  template <typename Features, typename... Members>
-  void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
-  void take_ours();
-  void take_regions();
+  // The application enabled an extension that the layer offers, and its feature.
+  struct Taken {
+    bool extension = false;
+    bool feature = false;  // the first one of its struct; with the extension
+  };
+  const Taken& taken(Extension extension) const { return taken_[static_cast<size_t>(extension)]; }
+
+  Taken take(const OfferedExtension& row);
   void take_queries();
-  void take_elapsed_timer();
-  void take_performance_queries();
   void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();
   bool add_transfer_queue();
 
   const PhysicalDevice& gpu_;
   const Options& options_;
+  const OfferedQueries offered_;
   catalogue::EnabledHidden uncounted_;
   CreateInfoCopy copy_;
   VkDeviceCreateInfo info_;
   QueuePlace transfer_queue_;
   RecordMemory record_memory_ = RecordMemory::Host;
-  bool unsupported_ = false;  // a feature is enabled that neither the layer nor the driver has
-  bool extension_enabled_ = false;
-  bool feature_enabled_ = false;
-  bool regions_extension_enabled_ = false;
-  bool regions_feature_enabled_ = false;
-  bool performance_query_extension_enabled_ = false;
+  std::vector<Taken> taken_;  // by Extension
+  // An extension or feature is enabled that neither the layer nor the driver has.
+  bool lacks_extension_ = false;
+  bool lacks_feature_ = false;
   bool pipeline_libraries_ = false;
   bool shader_objects_ = false;
   bool descriptor_heaps_ = false;

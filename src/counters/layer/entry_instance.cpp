@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "counters/layer/entry_points.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
 
@@ -104,17 +105,18 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_messenger(VkInstance handle,
 
 }  // namespace
 
-const vk::HookTable& instance_hooks() {
+const HookTable& instance_hooks() {
   // Leaked on purpose: applications call Vulkan from static destructors.
-  static const auto* const table = new vk::HookTable({
-      vk::hook("vkCreateDebugUtilsMessengerEXT", hook_create_messenger, kWhereBelow),
-      vk::hook("vkCreateInstance", hook_create_instance),
-      vk::hook("vkDestroyDebugUtilsMessengerEXT", hook_destroy_messenger, kWhereBelow),
-      vk::hook("vkDestroyInstance", hook_destroy_instance),
-      vk::hook("vkEnumerateInstanceExtensionProperties", hook_enumerate_instance_extensions),
-      vk::hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),
-      vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
-      vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
+  static const auto* const table = new HookTable({
+      make_hook("vkCreateDebugUtilsMessengerEXT", hook_create_messenger, HookCondition::WhereBelow),
+      make_hook("vkCreateInstance", hook_create_instance),
+      make_hook("vkDestroyDebugUtilsMessengerEXT", hook_destroy_messenger,
+                HookCondition::WhereBelow),
+      make_hook("vkDestroyInstance", hook_destroy_instance),
+      make_hook("vkEnumerateInstanceExtensionProperties", hook_enumerate_instance_extensions),
+      make_hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),
+      make_hook("vkGetDeviceProcAddr", get_device_proc_addr),
+      make_hook("vkGetInstanceProcAddr", get_instance_proc_addr),
   });
   return *table;
 }
@@ -138,9 +140,9 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_device(VkDevice handle,
 
 }  // namespace
 
-void add_device_entry_points(std::vector<vk::Hook>& hooks) {
-  hooks.push_back(vk::hook("vkDestroyDevice", hook_destroy_device));
-  hooks.push_back(vk::hook("vkGetDeviceProcAddr", get_device_proc_addr));
+void add_device_entry_points(Hooks& hooks) {
+  hooks.push_back(make_hook("vkDestroyDevice", hook_destroy_device));
+  hooks.push_back(make_hook("vkGetDeviceProcAddr", get_device_proc_addr));
 }
 
 // Names, tags and private data of the layer's objects. The driver must not receive their handles.
@@ -217,9 +219,9 @@ VKAPI_ATTR void VKAPI_CALL hook_get_private_data(VkDevice handle, VkObjectType t
 
 }  // namespace
 
-void add_object_name_entry_points(std::vector<vk::Hook>& hooks) {
+void add_object_name_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkDebugMarkerSetObjectNameEXT", hook_marker_name);
   add("vkDebugMarkerSetObjectTagEXT", hook_marker_tag);

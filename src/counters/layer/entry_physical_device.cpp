@@ -3,29 +3,20 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "counters/features/performance/clock.h"
+#include "counters/features/regions/state.h"
 #include "counters/layer/device_creation.h"
 #include "counters/layer/entry_points.h"
+#include "counters/layer/offered_extensions.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
 
 namespace tally::counters {
 namespace {
-
-const VkExtensionProperties kBlockCounters = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
-                                              VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION};
-const VkExtensionProperties kRegionCounters = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
-                                               VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_SPEC_VERSION};
-
-const VkExtensionProperties kKhrPerformanceQueries = {VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME,
-                                                      VK_KHR_PERFORMANCE_QUERY_SPEC_VERSION};
-const VkExtensionProperties kIntelPerformanceQueries = {VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME,
-                                                        VK_INTEL_PERFORMANCE_QUERY_SPEC_VERSION};
-const VkExtensionProperties kPrimitivesGenerated = {
-    VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME,
-    VK_EXT_PRIMITIVES_GENERATED_QUERY_SPEC_VERSION};
-const VkExtensionProperties kElapsedTimer = {VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME,
-                                             VK_QCOM_ELAPSED_TIMER_QUERY_SPEC_VERSION};
 
 VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32_t* count,
                               VkExtensionProperties* properties) {
@@ -33,19 +24,13 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   const bool ours = layer && std::strcmp(layer, kLayerName) == 0;
   if (layer && !ours)
     return instance.next().EnumerateDeviceExtensionProperties(handle, layer, count, properties);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const PhysicalDevice& gpu = instance.inspect(handle);
   std::vector<VkExtensionProperties> all;
   if (!ours) all = gpu.extensions;
-  const auto add = [&](bool offered, const VkExtensionProperties& extension) {
-    const bool listed = !ours && gpu.has_extension(extension.extensionName);
-    if (offered && !listed) all.push_back(extension);
-  };
-  add(gpu.offers_regions(), kRegionCounters);
-  add(gpu.offers_emulation(), kBlockCounters);
-  add(gpu.offers_performance_queries(), kKhrPerformanceQueries);
-  add(gpu.offers_intel_queries(), kIntelPerformanceQueries);
-  add(gpu.offers_primitives_generated(), kPrimitivesGenerated);
-  add(gpu.offers_elapsed_timer(), kElapsedTimer);
+  for (const OfferedExtension& row : offered_extensions()) {
+    const bool listed = !ours && gpu.has_extension(row.listed.extensionName);
+    if (is_offered(row, gpu) && !listed) all.push_back(row.listed);
+  }
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -62,46 +47,52 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_layers(VkPhysicalDevice, uint32_t*
   return vk::write_array<VkLayerProperties>({&layer, 1}, count, properties);
 }
 
-// Removes a struct of the layer from a chain that the driver fills, for the lifetime of this
-// object. Null if there is none, or if the driver supports it.
-template <typename Struct>
-struct OurStruct {
-  OurStruct(void* head, VkStructureType type, bool native) {
-    if (native) return;
-    data = vk::find_in_out_chain<Struct>(static_cast<VkBaseOutStructure*>(head)->pNext, type);
-    if (data) unlinked.emplace(head, std::initializer_list<VkStructureType>{type});
+// The structs of the layer in a chain that the driver fills. The driver does not see them during
+// the lifetime of this object.
+class OurStructs {
+ public:
+  // `head`: the struct whose pNext starts the chain. `kind`: the feature or the property structs.
+  OurStructs(void* head, const PhysicalDevice& gpu, VkStructureType OfferedExtension::*kind) {
+    std::vector<VkStructureType> types;
+    for (const OfferedExtension& row : offered_extensions()) {
+      if (row.*kind == kNoStruct || gpu.*row.native) continue;
+      auto* found = vk::find_in_out_chain<VkBaseOutStructure>(
+          static_cast<VkBaseOutStructure*>(head)->pNext, row.*kind);
+      if (!found) continue;
+      found_.emplace_back(&row, found);
+      types.push_back(row.*kind);
+    }
+    unlinked_.emplace(head, types);
   }
 
-  // For features.
-  void fill(const PhysicalDevice& gpu) const {
-    if (!data) return;
-    Struct offered = features_of<Struct>(gpu);
-    offered.sType = data->sType;
-    offered.pNext = data->pNext;
-    *data = offered;
+  // Calls fill(row, struct) for each.
+  template <typename Fill>
+  void fill(const Fill& fill) const {
+    for (const auto& [row, found] : found_) fill(*row, found);
   }
 
-  Struct* data = nullptr;
-  std::optional<vk::UnlinkedStructs> unlinked;
+ private:
+  std::vector<std::pair<const OfferedExtension*, VkBaseOutStructure*>> found_;
+  std::optional<vk::UnlinkedStructs> unlinked_;
 };
 
 // Queries that the layer emulates.
-void add_query_features(const Instance& instance, const PhysicalDevice& gpu,
-                        VkPhysicalDeviceFeatures& features) {
-  if (gpu.offers_inherited_queries(instance.options().emulate_queries)) {
-    features.inheritedQueries = VK_TRUE;
-  }
-  if (gpu.offers_statistics()) features.pipelineStatisticsQuery = VK_TRUE;
-  if (gpu.offers_occlusion()) features.occlusionQueryPrecise = VK_TRUE;
+void add_query_features(const OfferedQueries& offered, VkPhysicalDeviceFeatures& features) {
+  if (offered.inherited) features.inheritedQueries = VK_TRUE;
+  if (offered.statistics) features.pipelineStatisticsQuery = VK_TRUE;
+  if (offered.occlusion) features.occlusionQueryPrecise = VK_TRUE;
 }
 
-void add_query_features(const Instance& instance, const PhysicalDevice& gpu,
-                        VkPhysicalDeviceFeatures2& features) {
-  add_query_features(instance, gpu, features.features);
+void add_query_features(const OfferedQueries& offered, VkPhysicalDeviceFeatures2& features) {
+  add_query_features(offered, features.features);
   auto* mesh = vk::find_in_out_chain<VkPhysicalDeviceMeshShaderFeaturesEXT>(
       static_cast<VkBaseOutStructure*>(features.pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
-  if (mesh && gpu.offers_mesh_queries()) mesh->meshShaderQueries = VK_TRUE;
+  if (mesh && offered.mesh) mesh->meshShaderQueries = VK_TRUE;
+}
+
+OfferedQueries offered_queries(Instance& instance, const PhysicalDevice& gpu) {
+  return offered_queries(gpu, instance.options().emulate_queries);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_core_features(VkPhysicalDevice handle,
@@ -109,34 +100,22 @@ VKAPI_ATTR void VKAPI_CALL hook_get_core_features(VkPhysicalDevice handle,
   vk::guarded_void([&] {
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceFeatures(handle, features);
-    add_query_features(instance, instance.physical_device(handle), *features);
+    add_query_features(offered_queries(instance, instance.inspect(handle)), *features);
   });
 }
 
 void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
-  const OurStruct<VkPhysicalDeviceShaderInstrumentationFeaturesARM> instrumentation(
-      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, gpu.native);
-  const OurStruct<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM> regions(
-      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
-      gpu.native_regions);
-  const OurStruct<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT> primitives(
-      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
-      gpu.primitives_generated_query);
-  const OurStruct<VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM> elapsed_timer(
-      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
-      gpu.native_elapsed_timer);
-  const OurStruct<VkPhysicalDevicePerformanceQueryFeaturesKHR> performance(
-      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
-      gpu.native_performance_queries);
+  const PhysicalDevice& gpu = instance.inspect(handle);
+  const OurStructs ours(features, gpu, &OfferedExtension::features);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
-  add_query_features(instance, gpu, *features);
-  primitives.fill(gpu);
-  elapsed_timer.fill(gpu);
-  performance.fill(gpu);
-  instrumentation.fill(gpu);
-  regions.fill(gpu);
+  add_query_features(offered_queries(instance, gpu), *features);
+  ours.fill([&](const OfferedExtension& row, VkBaseOutStructure* found) {
+    const std::span<VkBool32> flags = vk::feature_flags(found, row.feature_count);
+    for (uint32_t i = 0; i < flags.size(); ++i) {
+      flags[i] = has_feature(row, gpu, i) ? VK_TRUE : VK_FALSE;
+    }
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_features(VkPhysicalDevice gpu,
@@ -149,6 +128,10 @@ void fill(VkPhysicalDeviceShaderInstrumentationPropertiesARM& ours, bool offered
   ours.perBasicBlockGranularity = offered ? VK_TRUE : VK_FALSE;
 }
 
+void fill(VkPhysicalDevicePerformanceQueryPropertiesKHR& ours, bool offered) {
+  ours.allowCommandBufferQueryCopies = offered ? VK_TRUE : VK_FALSE;
+}
+
 void fill(VkPhysicalDevicePerformanceCountersByRegionPropertiesARM& ours,
           const RegionProperties& properties) {
   ours.maxPerRegionPerformanceCounters = properties.counters;
@@ -158,10 +141,32 @@ void fill(VkPhysicalDevicePerformanceCountersByRegionPropertiesARM& ours,
   ours.identityTransformOrder = VK_TRUE;
 }
 
+void fill_properties(Instance& instance, const PhysicalDevice& gpu, const OfferedExtension& row,
+                     VkBaseOutStructure* found) {
+  const bool offered = is_offered(row, gpu);
+  switch (static_cast<uint32_t>(row.properties)) {
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM:
+      return fill(*reinterpret_cast<VkPhysicalDeviceShaderInstrumentationPropertiesARM*>(found),
+                  offered, instance.metrics().size());
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_PROPERTIES_KHR:
+      return fill(*reinterpret_cast<VkPhysicalDevicePerformanceQueryPropertiesKHR*>(found),
+                  offered);
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM: {
+      RegionProperties regions = region_properties(gpu, instance.options());
+      if (!offered) regions.counters = 0;
+      return fill(
+          *reinterpret_cast<VkPhysicalDevicePerformanceCountersByRegionPropertiesARM*>(found),
+          regions);
+    }
+    default:
+      return;
+  }
+}
+
 // For emulated timestamps, which are in nanoseconds unless the driver has a unit.
-void add_timestamp_limits(const Instance& instance, const PhysicalDevice& gpu,
+void add_timestamp_limits(Instance& instance, const PhysicalDevice& gpu,
                           VkPhysicalDeviceLimits& limits) {
-  if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
+  if (!offered_queries(instance, gpu).timestamps) return;
   limits.timestampPeriod = timestamp_period(gpu);
   limits.timestampComputeAndGraphics = VK_TRUE;
   for (const VkQueueFamilyProperties& family : gpu.queue_families) {
@@ -178,49 +183,32 @@ void limit_push_data(const PhysicalDevice& gpu, VkPhysicalDeviceProperties2& pro
   auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapPropertiesEXT>(
       static_cast<VkBaseOutStructure*>(properties.pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT);
-  const uint32_t offered = gpu.offered_push_data();
+  const uint32_t offered = offered_push_data(gpu);
   if (heaps && offered != 0) heaps->maxPushDataSize = offered;
 }
 
 void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
-  const OurStruct<VkPhysicalDeviceShaderInstrumentationPropertiesARM> instrumentation(
-      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM,
-      gpu.native);
-  const OurStruct<VkPhysicalDevicePerformanceCountersByRegionPropertiesARM> regions(
-      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM,
-      gpu.native_regions);
-  const OurStruct<VkPhysicalDevicePerformanceQueryPropertiesKHR> performance(
-      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_PROPERTIES_KHR,
-      gpu.native_performance_queries);
+  const PhysicalDevice& gpu = instance.inspect(handle);
+  const OurStructs ours(properties, gpu, &OfferedExtension::properties);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
   add_timestamp_limits(instance, gpu, properties->properties.limits);
   limit_push_data(gpu, *properties);
   auto* feedback = vk::find_in_out_chain<VkPhysicalDeviceTransformFeedbackPropertiesEXT>(
       static_cast<VkBaseOutStructure*>(properties->pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT);
-  if (feedback && gpu.offers_transform_feedback_queries()) {
+  if (feedback && offered_queries(instance, gpu).transform_feedback) {
     feedback->transformFeedbackQueries = VK_TRUE;
   }
-  if (performance.data) {
-    performance.data->allowCommandBufferQueryCopies =
-        gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;
-  }
-  if (instrumentation.data) {
-    fill(*instrumentation.data, gpu.offers_emulation(), instance.metrics().size());
-  }
-  if (regions.data) {
-    RegionProperties offered = region_properties(gpu, instance.options());
-    if (!gpu.offers_regions()) offered.counters = 0;
-    fill(*regions.data, offered);
-  }
+  ours.fill([&](const OfferedExtension& row, VkBaseOutStructure* found) {
+    fill_properties(instance, gpu, row, found);
+  });
 }
 
 // Queue families that support compute have them.
-void add_timestamp_bits(const Instance& instance, const PhysicalDevice& gpu,
+void add_timestamp_bits(Instance& instance, const PhysicalDevice& gpu,
                         VkQueueFamilyProperties& family) {
-  if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
+  if (!offered_queries(instance, gpu).timestamps) return;
   const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
   family.timestampValidBits = computes ? timestamp_bits(gpu) : 0;
 }
@@ -230,7 +218,7 @@ VKAPI_ATTR void VKAPI_CALL hook_get_core_properties(VkPhysicalDevice handle,
   vk::guarded_void([&] {
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceProperties(handle, properties);
-    add_timestamp_limits(instance, instance.physical_device(handle), properties->limits);
+    add_timestamp_limits(instance, instance.inspect(handle), properties->limits);
   });
 }
 
@@ -264,10 +252,11 @@ VkResult write_metrics(const std::vector<Metric>& metrics, uint32_t* count,
 VkResult enumerate_metrics(VkPhysicalDevice handle, uint32_t* count,
                            VkShaderInstrumentationMetricDescriptionARM* descriptions) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const PhysicalDevice& gpu = instance.inspect(handle);
   if (!gpu.native) {
     static const std::vector<Metric> none;
-    return write_metrics(gpu.offers_emulation() ? instance.metrics() : none, count, descriptions);
+    const bool offered = is_offered(Extension::Instrumentation, gpu);
+    return write_metrics(offered ? instance.metrics() : none, count, descriptions);
   }
   const auto native = instance.next().EnumeratePhysicalDeviceShaderInstrumentationMetricsARM;
   return native ? native(handle, count, descriptions) : VK_ERROR_INITIALIZATION_FAILED;
@@ -283,7 +272,7 @@ VkResult enumerate_region(VkPhysicalDevice handle, uint32_t family, uint32_t* co
                           VkPerformanceCounterARM* counters,
                           VkPerformanceCounterDescriptionARM* descriptions) {
   Instance& instance = *find_instance(handle);
-  if (!instance.physical_device(handle).native_regions) {
+  if (!instance.inspect(handle).native_regions) {
     return enumerate_region_counters(handle, family, count, counters, descriptions);
   }
   const auto native =
@@ -304,7 +293,7 @@ VKAPI_ATTR void VKAPI_CALL hook_core_queue_families(VkPhysicalDevice handle, uin
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceQueueFamilyProperties(handle, count, families);
     for (uint32_t i = 0; families && i < *count; ++i) {
-      add_timestamp_bits(instance, instance.physical_device(handle), families[i]);
+      add_timestamp_bits(instance, instance.inspect(handle), families[i]);
     }
   });
 }
@@ -316,8 +305,7 @@ VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceQueueFamilyProperties2(handle, count, families);
     for (uint32_t i = 0; families && i < *count; ++i) {
-      add_timestamp_bits(instance, instance.physical_device(handle),
-                         families[i].queueFamilyProperties);
+      add_timestamp_bits(instance, instance.inspect(handle), families[i].queueFamilyProperties);
       if (!instance.options().emulate_queries.result_status) continue;
       auto* status = vk::find_in_out_chain<VkQueueFamilyQueryResultStatusPropertiesKHR>(
           static_cast<VkBaseOutStructure*>(families[i].pNext),
@@ -337,7 +325,7 @@ void report_uncounted(Instance& instance, const catalogue::EnabledHidden& enable
 VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
                        const VkAllocationCallbacks* allocator, VkDevice* device) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const PhysicalDevice& gpu = instance.inspect(handle);
   const vk::NextDevice next = vk::take_next_device(original);
   if (!next.get_instance_proc_addr || !next.get_device_proc_addr)
     return VK_ERROR_INITIALIZATION_FAILED;
@@ -372,29 +360,29 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_device(VkPhysicalDevice gpu,
 
 }  // namespace
 
-const vk::HookTable& physical_device_hooks() {
+const HookTable& physical_device_hooks() {
   // Leaked on purpose: applications call Vulkan from static destructors.
-  static const auto* const table = new vk::HookTable({
-      vk::hook("vkCreateDevice", hook_create_device),
-      vk::hook("vkEnumerateDeviceExtensionProperties", hook_enumerate_extensions),
-      vk::hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
-      vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM",
-               hook_enumerate_region, kExtensionEnabled),
-      vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR",
-               hook_enumerate_performance_counters, kExtensionEnabled),
-      vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
-               kExtensionEnabled),
-      vk::hook("vkGetPhysicalDeviceFeatures", hook_get_core_features),
-      vk::hook("vkGetPhysicalDeviceFeatures2", hook_get_features),
-      vk::hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
-      vk::hook("vkGetPhysicalDeviceProperties", hook_get_core_properties),
-      vk::hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
-      vk::hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
-      vk::hook("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR",
-               hook_get_performance_passes, kExtensionEnabled),
-      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties", hook_core_queue_families),
-      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
-      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
+  static const auto* const table = new HookTable({
+      make_hook("vkCreateDevice", hook_create_device),
+      make_hook("vkEnumerateDeviceExtensionProperties", hook_enumerate_extensions),
+      make_hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
+      make_hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM",
+                hook_enumerate_region, HookCondition::Own),
+      make_hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR",
+                hook_enumerate_performance_counters, HookCondition::Own),
+      make_hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
+                HookCondition::Own),
+      make_hook("vkGetPhysicalDeviceFeatures", hook_get_core_features),
+      make_hook("vkGetPhysicalDeviceFeatures2", hook_get_features),
+      make_hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
+      make_hook("vkGetPhysicalDeviceProperties", hook_get_core_properties),
+      make_hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
+      make_hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
+      make_hook("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR",
+                hook_get_performance_passes, HookCondition::Own),
+      make_hook("vkGetPhysicalDeviceQueueFamilyProperties", hook_core_queue_families),
+      make_hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
+      make_hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
   });
   return *table;
 }

@@ -1,7 +1,10 @@
 #include "counters/layer/entry_points.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "counters/layer/offered_extensions.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/dispatch.h"
 
 namespace tally::counters {
@@ -15,10 +18,10 @@ CommandBuffer* find_far_command_buffer(VkCommandBuffer handle) {
   return device->state()->command_buffers.find(handle).get();
 }
 
-const vk::HookTable& device_hooks() {
+const HookTable& device_hooks() {
   // Leaked on purpose: applications call Vulkan from static destructors.
   static const auto* const table = [] {
-    std::vector<vk::Hook> hooks;
+    Hooks hooks;
     add_device_entry_points(hooks);
     add_command_buffer_entry_points(hooks);
     add_action_entry_points(hooks);
@@ -36,7 +39,7 @@ const vk::HookTable& device_hooks() {
     add_descriptor_heap_entry_points(hooks);
     add_performance_query_entry_points(hooks);
     add_intel_performance_query_entry_points(hooks);
-    return new vk::HookTable(std::move(hooks));
+    return new HookTable(std::move(hooks));
   }();
   return *table;
 }
@@ -44,13 +47,16 @@ const vk::HookTable& device_hooks() {
 namespace {
 
 // Functions that exist without support of the layers below.
-bool is_own(const vk::Hook& hook) {
-  return hook.condition == kExtensionEnabled || hook.condition == kProfilingLock ||
-         hook.condition == kIntelQueries;
+bool is_own(const Hook& hook) {
+  return hook.condition == HookCondition::Own ||
+         (hook.condition != HookCondition::Always &&
+          std::ranges::any_of(offered_extensions(), [&](const OfferedExtension& row) {
+            return row.commands == hook.condition;
+          }));
 }
 
 // True if the function exists below, unless it is the layer's own.
-bool available(const Device& device, const vk::Hook& hook, const char* name) {
+bool available(const Device& device, const Hook& hook, const char* name) {
   return is_own(hook) ||
          device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
 }
@@ -59,37 +65,40 @@ bool uses_heaps(const Device& device) {
   return device.state() && device.state()->objects.heap_layouts.enabled();
 }
 
-bool applies(const Device& device, uint32_t condition) {
+bool applies(const Device& device, HookCondition condition) {
   switch (condition) {
-    case kAlways:
+    case HookCondition::Always:
       return true;
-    case kExtensionEnabled:
+    case HookCondition::InstrumentationExtension:
       return device.extension_enabled();
-    case kInstrumentation:
+    case HookCondition::Instrumentation:
       return device.state() != nullptr;
-    case kRegions:
+    case HookCondition::Regions:
       return device.regions() != nullptr;
-    case kQueries:
+    case HookCondition::Queries:
       return device.queries() != nullptr;
-    case kPasses:
+    case HookCondition::Passes:
       return device.regions() != nullptr || device.queries() != nullptr;
-    case kRendering:
-      return applies(device, kPasses) || (device.state() && device.state()->instrumentation.gather);
-    case kProfilingLock:
+    case HookCondition::Rendering:
+      return applies(device, HookCondition::Passes) ||
+             (device.state() && device.state()->instrumentation.gather);
+    case HookCondition::ProfilingLock:
       return device.profiling_lock() != nullptr;
-    case kHeaps:
+    case HookCondition::Heaps:
       return uses_heaps(device);
-    case kDescriptors:
-      return uses_heaps(device) || applies(device, kPerformanceQueries);
-    case kPerformanceQueries:
+    case HookCondition::Descriptors:
+      return uses_heaps(device) || applies(device, HookCondition::PerformanceQueries);
+    case HookCondition::PerformanceQueries:
       return device.queries() && device.queries()->emulated.counts_commands();
-    case kIntelQueries:
+    case HookCondition::IntelQueries:
       return device.queries() && device.queries()->emulated.performance_intel;
-    case kQueueShared:
+    case HookCondition::QueueShared:
       return device.state() && device.state()->memory.shares_queue();
-    default:
+    case HookCondition::Own:
+    case HookCondition::WhereBelow:
       return false;
   }
+  return false;
 }
 
 }  // namespace
@@ -97,14 +106,14 @@ bool applies(const Device& device, uint32_t condition) {
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
   const Device* device = find_device(handle);
   if (!device || vk::is_newer_than(name, device->instance().application_version())) return nullptr;
-  const vk::Hook* hook = device_hooks().find(name);
+  const Hook* hook = device_hooks().find(name);
   if (hook && applies(*device, hook->condition) && available(*device, *hook, name))
     return hook->function;
   return device->next_device().get_device_proc_addr(handle, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char* name) {
-  if (const vk::Hook* hook = physical_device_hooks().find(name)) return hook->function;
+  if (const Hook* hook = physical_device_hooks().find(name)) return hook->function;
   const Instance* instance = find_instance(handle);
   if (!instance || !instance->next_instance().get_physical_device_proc_addr) return nullptr;
   return instance->next_instance().get_physical_device_proc_addr(handle, name);
@@ -114,12 +123,12 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
 // the function exists below. Some layers query without an instance, vkCreateDevice for example:
 // they get every hook that does not depend on an instance.
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
-  const vk::Hook* hook = instance_hooks().find(name);
-  if (hook && hook->condition == kAlways) return hook->function;
+  const Hook* hook = instance_hooks().find(name);
+  if (hook && hook->condition == HookCondition::Always) return hook->function;
   if (!hook) hook = physical_device_hooks().find(name);
   if (!hook) hook = device_hooks().find(name);
   if (handle == VK_NULL_HANDLE)
-    return hook && hook->condition == kAlways ? hook->function : nullptr;
+    return hook && hook->condition == HookCondition::Always ? hook->function : nullptr;
   const Instance* instance = find_instance(handle);
   if (!instance) return nullptr;
   if (hook && is_own(*hook)) return hook->function;

@@ -13,8 +13,8 @@ TEST(Hooks, are_named_once) {
 
 TEST(Hooks, without_an_enabled_extension_only_the_way_into_the_layer_is_intercepted) {
   std::vector<std::string_view> always;
-  for (const vk::Hook& hook : device_hooks()) {
-    if (hook.condition == kAlways) always.push_back(hook.name);
+  for (const Hook& hook : device_hooks()) {
+    if (hook.condition == HookCondition::Always) always.push_back(hook.name);
   }
   EXPECT_EQ(always, (std::vector<std::string_view>{"vkDestroyDevice", "vkGetDeviceProcAddr"}));
 }

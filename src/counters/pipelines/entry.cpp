@@ -3,6 +3,7 @@
 #include "counters/layer/entry_points.h"
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/pipeline_creation.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -174,9 +175,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_binaries(VkDevice handle,
 
 }  // namespace
 
-void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
+void add_pipeline_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkCreateComputePipelines", hook_create_compute);
   add("vkCreateGraphicsPipelines", hook_create_graphics);
@@ -244,9 +245,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_merge_caches(VkDevice handle, VkPipelineCach
 
 }  // namespace
 
-void add_pipeline_cache_entry_points(std::vector<vk::Hook>& hooks) {
+void add_pipeline_cache_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkCreatePipelineCache", hook_create_cache);
   add("vkDestroyPipelineCache", hook_destroy_cache);
@@ -319,9 +320,9 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_set_layout(VkDevice handle, VkDescriptor
 
 }  // namespace
 
-void add_shader_object_entry_points(std::vector<vk::Hook>& hooks) {
+void add_shader_object_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkCreateShadersEXT", hook_create_shaders);
   add("vkDestroyShaderEXT", hook_destroy_shader);

@@ -1,5 +1,6 @@
 // Action commands. Each takes a result index, and a record if its pipeline counts.
 #include "counters/layer/entry_points.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -218,9 +219,10 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
 };
 
 template <auto kNext, VkPipelineBindPoint kPoint, typename Work>
-void add(std::vector<vk::Hook>& hooks, std::string_view name) {
+void add(Hooks& hooks, std::string_view name) {
   using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
-  hooks.push_back(vk::hook(name, Action<kNext, kPoint, Work, Function>::call, kInstrumentation));
+  hooks.push_back(
+      make_hook(name, Action<kNext, kPoint, Work, Function>::call, HookCondition::Instrumentation));
 }
 
 // The hook of a command that runs what is bound, and that the layer cannot count.
@@ -239,9 +241,10 @@ struct Uncounted<kNext, kPoint, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)>
 };
 
 template <auto kNext, VkPipelineBindPoint kPoint>
-void add_uncounted(std::vector<vk::Hook>& hooks, std::string_view name) {
+void add_uncounted(Hooks& hooks, std::string_view name) {
   using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
-  hooks.push_back(vk::hook(name, Uncounted<kNext, kPoint, Function>::call, kInstrumentation));
+  hooks.push_back(
+      make_hook(name, Uncounted<kNext, kPoint, Function>::call, HookCondition::Instrumentation));
 }
 
 // Generated commands may bind pipelines and push constants, so they run with the plain pipelines:
@@ -260,7 +263,7 @@ VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 
 
 }  // namespace
 
-void add_action_entry_points(std::vector<vk::Hook>& hooks) {
+void add_action_entry_points(Hooks& hooks) {
   using Table = DeviceTable;
   add<&Table::CmdDispatch, kCompute, Groups>(hooks, "vkCmdDispatch");
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBase");
@@ -319,7 +322,8 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add_uncounted<&Table::CmdDrawClusterHUAWEI, kGraphics>(hooks, "vkCmdDrawClusterHUAWEI");
   add_uncounted<&Table::CmdDrawClusterIndirectHUAWEI, kGraphics>(hooks,
                                                                  "vkCmdDrawClusterIndirectHUAWEI");
-  hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));
+  hooks.push_back(make_hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv,
+                            HookCondition::Instrumentation));
 }
 
 }  // namespace tally::counters

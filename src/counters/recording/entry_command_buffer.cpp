@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "counters/layer/entry_points.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -276,9 +277,9 @@ hook_end_transform_feedback_2(VkCommandBuffer commands, uint32_t first, uint32_t
 
 }  // namespace
 
-void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks) {
+void add_command_buffer_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkAllocateCommandBuffers", hook_allocate);
   add("vkBeginCommandBuffer", hook_begin);
@@ -382,7 +383,7 @@ VKAPI_ATTR void VKAPI_CALL hook_set_restart_index(VkCommandBuffer commands, uint
 
 }  // namespace
 
-void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
+void add_draw_state_entry_points(Hooks& hooks) {
   using Facts = DynamicDrawFacts;
   using Table = DeviceTable;
   constexpr auto* kSetPatch =
@@ -405,10 +406,10 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   constexpr auto* kSetStencil =
       hook_set<&Samples::stencil_test, &Table::CmdSetStencilTestEnable, VkBool32>;
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kQueries));
+    hooks.push_back(make_hook(name, function, HookCondition::Queries));
   };
-  hooks.push_back(
-      vk::hook("vkCmdSetAlphaToCoverageEnableEXT", hook_set_alpha_to_coverage, kInstrumentation));
+  hooks.push_back(make_hook("vkCmdSetAlphaToCoverageEnableEXT", hook_set_alpha_to_coverage,
+                            HookCondition::Instrumentation));
   add("vkCmdBindIndexBuffer", hook_bind_indices);
   add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
@@ -474,9 +475,9 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_descriptor_buffers(
 
 }  // namespace
 
-void add_descriptor_heap_entry_points(std::vector<vk::Hook>& hooks) {
+void add_descriptor_heap_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kHeaps));
+    hooks.push_back(make_hook(name, function, HookCondition::Heaps));
   };
   add("vkCmdBindDescriptorBuffersEXT", hook_bind_descriptor_buffers);
   add("vkCmdBindResourceHeapEXT", hook_bind_resource_heap);

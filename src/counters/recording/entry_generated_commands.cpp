@@ -396,9 +396,9 @@ VKAPI_ATTR void VKAPI_CALL hook_update_set(VkDevice handle, VkIndirectExecutionS
 
 }  // namespace
 
-void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
+void add_generated_command_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   add("vkCmdExecuteGeneratedCommandsEXT", hook_execute_generated);
   add("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess);

@@ -358,14 +358,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_device_wait_idle(VkDevice handle) {
 
 }  // namespace
 
-void add_queue_entry_points(std::vector<vk::Hook>& hooks) {
-  hooks.push_back(vk::hook("vkDeviceWaitIdle", hook_device_wait_idle, kQueueShared));
-  hooks.push_back(vk::hook("vkQueueBindSparse", hook_bind_sparse, kQueueShared));
-  hooks.push_back(vk::hook("vkQueuePresentKHR", hook_present, kQueueShared));
-  hooks.push_back(vk::hook("vkQueueSubmit", hook_submit, kInstrumentation));
-  hooks.push_back(vk::hook("vkQueueSubmit2", hook_submit2, kInstrumentation));
-  hooks.push_back(vk::hook("vkQueueSubmit2KHR", hook_submit2, kInstrumentation));
-  hooks.push_back(vk::hook("vkQueueWaitIdle", hook_queue_wait_idle, kQueueShared));
+void add_queue_entry_points(Hooks& hooks) {
+  hooks.push_back(make_hook("vkDeviceWaitIdle", hook_device_wait_idle, HookCondition::QueueShared));
+  hooks.push_back(make_hook("vkQueueBindSparse", hook_bind_sparse, HookCondition::QueueShared));
+  hooks.push_back(make_hook("vkQueuePresentKHR", hook_present, HookCondition::QueueShared));
+  hooks.push_back(make_hook("vkQueueSubmit", hook_submit, HookCondition::Instrumentation));
+  hooks.push_back(make_hook("vkQueueSubmit2", hook_submit2, HookCondition::Instrumentation));
+  hooks.push_back(make_hook("vkQueueSubmit2KHR", hook_submit2, HookCondition::Instrumentation));
+  hooks.push_back(make_hook("vkQueueWaitIdle", hook_queue_wait_idle, HookCondition::QueueShared));
 }
 
 }  // namespace tally::counters

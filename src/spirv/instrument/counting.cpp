@@ -224,16 +224,6 @@ uint32_t SubgroupCode::sum(InstructionBuilder& code, uint32_t value) {
   return code.emit(Op::OpGroupNonUniformIAdd, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
-uint32_t SubgroupCode::sum_of_8(InstructionBuilder& code, uint32_t value) {
-  editor_.add_capability(spv::Capability::GroupNonUniformShuffle);
-  for (const uint32_t distance : {1, 2, 4}) {
-    const uint32_t other = code.emit(Op::OpGroupNonUniformShuffleXor, u32_,
-                                     {scope_, value, editor_.constant_u32(distance)});
-    value = code.emit(Op::OpIAdd, u32_, {value, other});
-  }
-  return value;
-}
-
 uint32_t SubgroupCode::minimum(InstructionBuilder& code, uint32_t value) {
   editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
   return code.emit(Op::OpGroupNonUniformUMin, u32_, {scope_, word(GroupOperation::Reduce), value});

@@ -95,9 +95,6 @@ class SubgroupCode {
   uint32_t any(InstructionBuilder& code, uint32_t condition);
   uint32_t all_equal(InstructionBuilder& code, uint32_t value);
   uint32_t sum(InstructionBuilder& code, uint32_t value);
-  // The sum over all lanes of a subgroup of 8, whether they are active or not
-  // (DriverWorkarounds::shuffles_inactive_lanes).
-  uint32_t sum_of_8(InstructionBuilder& code, uint32_t value);
   uint32_t minimum(InstructionBuilder& code, uint32_t value);
 
  private:

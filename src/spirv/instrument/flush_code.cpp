@@ -448,18 +448,7 @@ class SmallFlush {
       const uint32_t bit = constant(small_bit(counter));
       word = emit(Op::OpBitwiseOr, word, emit(Op::OpShiftLeftLogical, load(slots_[counter]), bit));
     }
-    return sum(word);
-  }
-
-  uint32_t sum(uint32_t word) {
-    const PassContext& context = tools_.context;
-    const bool only_helpers_are_inactive =
-        all_end_here() && context.stage.has_helpers && !context.demotes;
-    if (!only_helpers_are_inactive || !context.options.driver.shuffles_inactive_lanes) {
-      return subgroup_.sum(code_, word);
-    }
-    const uint32_t live = tools_.helper_mask.is_live(code_);
-    return subgroup_.sum_of_8(code_, code_.emit(Op::OpSelect, u32_, {live, word, constant(0)}));
+    return subgroup_.sum(code_, word);
   }
 
   uint32_t byte(uint32_t sums, uint32_t counter) {

@@ -107,8 +107,7 @@ class FlushCode {
 // the end. One sum over the subgroup adds all of them, and one lane adds the sums to memory.
 // llvmpipe turns every subgroup operation and every access to memory into a loop over the lanes, so
 // compute shaders use as few as they can: that lane is lane 0, and where subgroups are full, each
-// lane adds one of the sums, all in one access. Where the driver allows it, fragment shaders sum up
-// with shuffles (DriverWorkarounds::shuffles_inactive_lanes), which take no loop.
+// lane adds one of the sums, all in one access.
 //
 // Each lane adds its own counts without subgroup operations, and where no counter is certain to
 // count, because most are then 0. Counts that may be larger are added by each lane, since their sum

@@ -44,29 +44,6 @@ TEST(FragmentCount, short_code_elects_a_lane_where_branches_are_masked) {
   EXPECT_EQ(count_of(masked, "OpGroupNonUniformElect"), 1u);
 }
 
-TEST(FragmentCount, short_code_sums_up_with_shuffles_where_only_helpers_are_inactive) {
-  BlockCountOptions options = fragment_options();
-  options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
-  options.driver.shuffles_inactive_lanes = true;
-  const auto expect_shuffles = [&](const std::string& body, bool shuffles) {
-    const std::string text =
-        instrumented(fragment(body,
-                              "OpCapability DemoteToHelperInvocation\n"
-                              "OpExtension \"SPV_EXT_demote_to_helper_invocation\"\n"),
-                     options);
-    EXPECT_EQ(count_of(text, "OpGroupNonUniformShuffleXor"), shuffles ? 3u : 0u) << text;
-    EXPECT_EQ(count_of(text, "OpGroupNonUniformIAdd"), shuffles ? 0u : 1u) << text;
-    EXPECT_EQ(count_of(text, "BuiltIn HelperInvocation"), shuffles ? 1u : 0u);
-  };
-  expect_shuffles("OpReturn\n", true);
-  const std::string dies = "OpSelectionMerge %rest None\nOpBranchConditional %true %dies %rest\n";
-  const std::string demotes = "%dies = OpLabel\nOpDemoteToHelperInvocation\nOpBranch %rest\n";
-  expect_shuffles(dies + demotes + "%rest = OpLabel\nOpReturn\n", true);  // demoted at the end
-  expect_shuffles(
-      dies + demotes + "%rest = OpLabel\n%h = OpIsHelperInvocationEXT %bool\nOpReturn\n", false);
-  expect_shuffles(dies + "%dies = OpLabel\nOpKill\n%rest = OpLabel\nOpReturn\n", false);
-}
-
 TEST(FragmentCount, helpers_are_asked_for_in_fragment_shaders) {
   const std::string text = instrumented(fragment("OpReturn\n"), fragment_options());
   EXPECT_THAT(text, HasSubstr("BuiltIn HelperInvocation"));

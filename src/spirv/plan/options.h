@@ -45,10 +45,6 @@ struct DriverWorkarounds {
   // invocations where the workgroup does not fill them; lanes that end at one place outside of
   // loops end together; and helper invocations take part in no subgroup operation (llvmpipe).
   bool prefers_small_code = false;
-  // Subgroups have 8 lanes, the driver supports shuffles, and an inactive lane delivers to a
-  // shuffle what it computed (llvmpipe 25.0, where a shuffle is one vector instruction). Short code
-  // sums up with shuffles where only helper invocations can be inactive.
-  bool shuffles_inactive_lanes = false;
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not
   // instrumented.

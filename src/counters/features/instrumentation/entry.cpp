@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "counters/layer/entry_points.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 #include "vk/own_call.h"
 
@@ -206,9 +207,9 @@ VKAPI_ATTR void VKAPI_CALL hook_clear(VkDevice device, VkShaderInstrumentationAR
 
 }  // namespace
 
-void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks) {
+void add_shader_instrumentation_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kExtensionEnabled));
+    hooks.push_back(make_hook(name, function, HookCondition::InstrumentationExtension));
   };
   add("vkClearShaderInstrumentationMetricsARM", hook_clear);
   add("vkCmdBeginShaderInstrumentationARM", hook_begin);

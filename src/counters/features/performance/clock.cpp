@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/quiet_thread.h"
+#include "counters/base/driver_profile.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
@@ -24,10 +25,7 @@ constexpr std::chrono::milliseconds kCoarsePeriod{500};
 constexpr int kCoarseShift = 28;  // the same in glsl/query_timestamp.comp
 constexpr uint32_t kCoarseBits = kCoarseShift + 32;
 
-// Mesa loses the upper half of its clock.
-bool lacks_upper_half(const PhysicalDevice& gpu) {
-  return gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-}
+bool lacks_upper_half(const PhysicalDevice& gpu) { return driver_profile(gpu).loses_clock_bits; }
 
 uint64_t timestamp_mask(const PhysicalDevice& gpu) {
   return ~uint64_t{0} >> (64 - timestamp_bits(gpu));

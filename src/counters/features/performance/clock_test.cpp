@@ -30,22 +30,6 @@ TEST(DeviceClock, a_scale_that_cannot_be_told_from_one_is_one) {
   EXPECT_EQ(clock_scale(1000, 900, 50).whole, 0u);
 }
 
-TEST(DeviceClock, is_used_where_no_family_has_timestamps) {
-  PhysicalDevice gpu;
-  gpu.queue_families.resize(2);
-  EXPECT_FALSE(gpu.emulates_timestamps({})) << "no clock";
-  gpu.device_clock = true;
-  EXPECT_TRUE(gpu.emulates_timestamps({}));
-  gpu.queue_families[1].timestampValidBits = 36;
-  EXPECT_FALSE(gpu.emulates_timestamps({})) << "the driver's are left alone";
-  EXPECT_FALSE(gpu.emulates_timestamps({.timestamps = true})) << "of a family that only copies";
-  gpu.queue_families[1].queueFlags = VK_QUEUE_COMPUTE_BIT;
-  EXPECT_FALSE(gpu.emulates_timestamps({}));
-  EXPECT_TRUE(gpu.emulates_timestamps({.timestamps = true}));
-  gpu.missing.push_back("bufferDeviceAddress");
-  EXPECT_FALSE(gpu.emulates_timestamps({.timestamps = true}));
-}
-
 TEST(DeviceClock, has_bits_that_the_specification_allows) {
   for (const VkDriverId driver :
        {VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VkDriverId{}}) {

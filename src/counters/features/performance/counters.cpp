@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "counters/base/driver_profile.h"
 #include "vk/bind_point.h"
 
 namespace tally::counters {
@@ -221,7 +222,7 @@ class Formulas {
  public:
   Formulas(const PhysicalDevice& gpu, const VkQueueFamilyProperties& family, const Options& options)
       : stages_(possible_stages(gpu, family)),
-        subgroup_stages_(options.count_subgroups ? stages_ & gpu.subgroup_stages : 0),
+        subgroup_stages_(options.count_subgroups ? stages_ & subgroup_counting_stages(gpu) : 0),
         subgroup_size_(static_cast<float>(gpu.subgroup_size)),
         has_time_(family.timestampValidBits != 0),
         period_(gpu.properties.limits.timestampPeriod) {}

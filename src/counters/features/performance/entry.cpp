@@ -5,6 +5,8 @@
 
 #include "counters/features/performance/counters.h"
 #include "counters/layer/entry_points.h"
+#include "counters/layer/offered_extensions.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -12,8 +14,8 @@ namespace {
 
 std::vector<PerformanceCounter> counters_of(Instance& instance, VkPhysicalDevice handle,
                                             uint32_t family) {
-  const PhysicalDevice& gpu = instance.physical_device(handle);
-  if (!gpu.offers_performance_queries()) return {};
+  const PhysicalDevice& gpu = instance.inspect(handle);
+  if (!is_offered(Extension::PerformanceQuery, gpu)) return {};
   return performance_counters(gpu, family, instance.options());
 }
 
@@ -36,7 +38,7 @@ VkResult enumerate(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
                    VkPerformanceCounterKHR* counters,
                    VkPerformanceCounterDescriptionKHR* descriptions) {
   Instance& instance = *find_instance(handle);
-  const uint32_t of_driver = instance.physical_device(handle).driver_counters_of(family);
+  const uint32_t of_driver = instance.inspect(handle).driver_counters_of(family);
   const bool wanted = counters || descriptions;
   uint32_t first = wanted ? std::min(*count, of_driver) : of_driver;
   if (wanted && first != 0) {
@@ -59,7 +61,7 @@ VkResult enumerate(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
 void get_passes(VkPhysicalDevice handle, const VkQueryPoolPerformanceCreateInfoKHR& info,
                 uint32_t* passes) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const PhysicalDevice& gpu = instance.inspect(handle);
   const CounterSplit split(gpu, info);
   const uint32_t of_driver = driver_passes(instance.next(), gpu, split);
   *passes = of_driver;
@@ -109,9 +111,11 @@ VKAPI_ATTR void VKAPI_CALL hook_get_performance_passes(
   vk::guarded_void([&] { get_passes(gpu, *info, passes); });
 }
 
-void add_performance_query_entry_points(std::vector<vk::Hook>& hooks) {
-  hooks.push_back(vk::hook("vkAcquireProfilingLockKHR", hook_acquire_lock, kProfilingLock));
-  hooks.push_back(vk::hook("vkReleaseProfilingLockKHR", hook_release_lock, kProfilingLock));
+void add_performance_query_entry_points(Hooks& hooks) {
+  hooks.push_back(
+      make_hook("vkAcquireProfilingLockKHR", hook_acquire_lock, HookCondition::ProfilingLock));
+  hooks.push_back(
+      make_hook("vkReleaseProfilingLockKHR", hook_release_lock, HookCondition::ProfilingLock));
 }
 
 // VK_INTEL_performance_query. Query pools are in queries/entry.cpp, their results in
@@ -252,9 +256,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_override(VkCommandBuffer commands,
 
 }  // namespace
 
-void add_intel_performance_query_entry_points(std::vector<vk::Hook>& hooks) {
+void add_intel_performance_query_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kIntelQueries));
+    hooks.push_back(make_hook(name, function, HookCondition::IntelQueries));
   };
   add("vkAcquirePerformanceConfigurationINTEL", hook_acquire_configuration);
   add("vkCmdSetPerformanceMarkerINTEL", hook_marker);
@@ -288,18 +292,19 @@ struct Counted<kNext, kMetric, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> 
 };
 
 template <auto kNext, CommandMetric kMetric, typename... Names>
-void add(std::vector<vk::Hook>& hooks, Names... names) {
+void add(Hooks& hooks, Names... names) {
   using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
   const auto hook = Counted<kNext, kMetric, Function>::call;
-  constexpr HookCondition kCondition =
-      kMetric == CommandMetric::DescriptorBinds ? kDescriptors : kPerformanceQueries;
-  (hooks.push_back(vk::hook(names, hook, kCondition)), ...);
+  constexpr HookCondition kCondition = kMetric == CommandMetric::DescriptorBinds
+                                           ? HookCondition::Descriptors
+                                           : HookCondition::PerformanceQueries;
+  (hooks.push_back(make_hook(names, hook, kCondition)), ...);
 }
 
 using Table = DeviceTable;
 using Metric = CommandMetric;
 
-void add_binds(std::vector<vk::Hook>& hooks) {
+void add_binds(Hooks& hooks) {
   constexpr Metric kDescriptors = Metric::DescriptorBinds;
   add<&Table::CmdBindDescriptorSets, kDescriptors>(hooks, "vkCmdBindDescriptorSets");
   add<&Table::CmdBindDescriptorSets2, kDescriptors>(hooks, "vkCmdBindDescriptorSets2",
@@ -327,7 +332,7 @@ void add_binds(std::vector<vk::Hook>& hooks) {
                                                                    "vkCmdBindVertexBuffers3KHR");
 }
 
-void add_barriers(std::vector<vk::Hook>& hooks) {
+void add_barriers(Hooks& hooks) {
   add<&Table::CmdPipelineBarrier, Metric::Barriers>(hooks, "vkCmdPipelineBarrier");
   add<&Table::CmdPipelineBarrier2, Metric::Barriers>(hooks, "vkCmdPipelineBarrier2",
                                                      "vkCmdPipelineBarrier2KHR");
@@ -335,7 +340,7 @@ void add_barriers(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdWaitEvents2, Metric::Barriers>(hooks, "vkCmdWaitEvents2", "vkCmdWaitEvents2KHR");
 }
 
-void add_transfers(std::vector<vk::Hook>& hooks) {
+void add_transfers(Hooks& hooks) {
   constexpr Metric kTransfer = Metric::Transfers;
   add<&Table::CmdBlitImage, kTransfer>(hooks, "vkCmdBlitImage");
   add<&Table::CmdBlitImage2, kTransfer>(hooks, "vkCmdBlitImage2", "vkCmdBlitImage2KHR");
@@ -359,7 +364,7 @@ void add_transfers(std::vector<vk::Hook>& hooks) {
 }
 
 // Between memory that addresses or other objects name.
-void add_memory_transfers(std::vector<vk::Hook>& hooks) {
+void add_memory_transfers(Hooks& hooks) {
   constexpr Metric kTransfer = Metric::Transfers;
   add<&Table::CmdConvertCooperativeVectorMatrixNV, kTransfer>(
       hooks, "vkCmdConvertCooperativeVectorMatrixNV");
@@ -384,7 +389,7 @@ void add_memory_transfers(std::vector<vk::Hook>& hooks) {
 
 }  // namespace
 
-void add_counted_command_entry_points(std::vector<vk::Hook>& hooks) {
+void add_counted_command_entry_points(Hooks& hooks) {
   add_binds(hooks);
   add_barriers(hooks);
   add_transfers(hooks);

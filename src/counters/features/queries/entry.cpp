@@ -5,6 +5,7 @@
 
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/layer/entry_points.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 #include "vk/own_call.h"
 
@@ -362,9 +363,9 @@ hook_bind_feedback_buffers_2(VkCommandBuffer commands, uint32_t first, uint32_t 
 
 }  // namespace
 
-void add_query_entry_points(std::vector<vk::Hook>& hooks) {
+void add_query_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kQueries));
+    hooks.push_back(make_hook(name, function, HookCondition::Queries));
   };
   add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition);
   add("vkCmdBeginConditionalRendering2EXT", hook_begin_condition_2);

@@ -6,6 +6,8 @@
 
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/layer/entry_points.h"
+#include "counters/layer/offered_extensions.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -341,22 +343,23 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
   return result;
 }
 
-void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
+void add_counters_by_region_entry_points(Hooks& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kRegions));
+    hooks.push_back(make_hook(name, function, HookCondition::Regions));
   };
   const auto pass = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kPasses));
+    hooks.push_back(make_hook(name, function, HookCondition::Passes));
   };
   // Variants of pipelines need render passes, whatever they count.
   const auto always = [&](std::string_view name, auto* function) {
-    hooks.push_back(vk::hook(name, function, kInstrumentation));
+    hooks.push_back(make_hook(name, function, HookCondition::Instrumentation));
   };
   pass("vkCmdBeginRenderPass", hook_begin_render_pass);
   pass("vkCmdBeginRenderPass2", hook_begin_render_pass2);
   pass("vkCmdBeginRenderPass2KHR", hook_begin_render_pass2);
-  hooks.push_back(vk::hook("vkCmdBeginRendering", hook_begin_rendering, kRendering));
-  hooks.push_back(vk::hook("vkCmdBeginRenderingKHR", hook_begin_rendering, kRendering));
+  hooks.push_back(make_hook("vkCmdBeginRendering", hook_begin_rendering, HookCondition::Rendering));
+  hooks.push_back(
+      make_hook("vkCmdBeginRenderingKHR", hook_begin_rendering, HookCondition::Rendering));
   pass("vkCmdEndRenderPass", hook_end_render_pass);
   pass("vkCmdEndRenderPass2", hook_end_render_pass2);
   pass("vkCmdEndRenderPass2KHR", hook_end_render_pass2);
@@ -388,11 +391,11 @@ VkResult enumerate_region_counters(VkPhysicalDevice handle, uint32_t family, uin
                                    VkPerformanceCounterARM* counters,
                                    VkPerformanceCounterDescriptionARM* descriptions) {
   Instance& instance = *find_instance(handle);
-  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const PhysicalDevice& gpu = instance.inspect(handle);
   std::vector<const catalogue::Counter*> all;
-  if (gpu.offers_regions() && family < gpu.queue_families.size() &&
+  if (is_offered(Extension::Regions, gpu) && family < gpu.queue_families.size() &&
       (gpu.queue_families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0) {
-    all = region_counters(gpu);
+    all = region_counters(gpu, instance.options());
   }
   const auto available = static_cast<uint32_t>(all.size());
   if (!counters && !descriptions) {

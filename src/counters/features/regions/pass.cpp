@@ -62,7 +62,7 @@ class Checker {
 
   uint32_t accumulator_of(uint32_t counter_id) const {
     const auto all = catalogue::counters_of(catalogue::Scope::Region);
-    const auto offered = region_counters(state_.device.gpu);
+    const auto offered = region_counters(state_.device.gpu, state_.device.options);
     const auto found = std::ranges::find_if(all, [&](const catalogue::Counter* counter) {
       return static_cast<uint32_t>(counter->number) == counter_id;
     });

@@ -60,8 +60,7 @@ VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
   pointer = block_address();
   if (pointer == 0) return VK_SUCCESS;
   uint64_t tags = probe::kRegionCounts;
-  if (state_.device.gpu.counts_primitives() &&
-      (!current_ || current_->request.counts_primitives())) {
+  if (state_.counts_primitives && (!current_ || current_->request.counts_primitives())) {
     const VkResult result = next_header(pointer, pointer);
     if (result != VK_SUCCESS) return result;
     tags |= probe::kRegionOfDraw;

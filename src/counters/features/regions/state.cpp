@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "counters/base/driver_profile.h"
 #include "probe/region.h"
 
 namespace tally::counters {
@@ -18,12 +19,24 @@ RegionSize default_size(uint32_t subgroup_size) {
 
 }  // namespace
 
-std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu) {
+bool counts_subgroup_clock(const PhysicalDevice& gpu) {
+  return gpu.subgroup_clock && (gpu.subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
+}
+
+// Where both sides of a branch are executed, code that counts primitives is expensive even if it is
+// not used.
+bool counts_primitives(const PhysicalDevice& gpu, const Options& options) {
+  return gpu.geometry_shader && gpu.int64_atomics &&
+         (options.region_primitives != 0 || !driver_profile(gpu).masks_branches);
+}
+
+std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu,
+                                                       const Options& options) {
   auto counters = catalogue::counters_of(catalogue::Scope::Region);
-  if (!gpu.counts_subgroup_clock()) {
+  if (!counts_subgroup_clock(gpu)) {
     std::erase(counters, &catalogue::counter(catalogue::Number::ShaderClock));
   }
-  if (!gpu.counts_primitives()) {
+  if (!counts_primitives(gpu, options)) {
     std::erase(counters, &catalogue::counter(catalogue::Number::FragmentPrimitives));
   }
   return counters;
@@ -33,7 +46,7 @@ RegionProperties region_properties(const PhysicalDevice& gpu, const Options& opt
   RegionProperties properties;
   properties.size = options.region_size.value_or(default_size(gpu.subgroup_size));
   properties.subgroup_size = gpu.subgroup_size;
-  properties.counters = static_cast<uint32_t>(region_counters(gpu).size());
+  properties.counters = static_cast<uint32_t>(region_counters(gpu, options).size());
   // The default is one per pixel.
   properties.primitives_log2 =
       options.region_primitives == 0
@@ -57,12 +70,12 @@ VkResult PrimitiveTables::find(uint64_t bytes, RecordPage& page) {
   return VK_SUCCESS;
 }
 
-spirv::RegionOptions region_options(const PhysicalDevice& gpu) {
+spirv::RegionOptions region_options(const PhysicalDevice& gpu, const Options& settings) {
   spirv::RegionOptions options;
   if (gpu.geometry_shader) options.layer_capability = spv::Capability::Geometry;
   options.multiview = gpu.multiview;
-  options.subgroup_clock = gpu.counts_subgroup_clock();
-  options.primitives = gpu.counts_primitives();
+  options.subgroup_clock = counts_subgroup_clock(gpu);
+  options.primitives = counts_primitives(gpu, settings);
   return options;
 }
 

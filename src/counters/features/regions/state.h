@@ -66,8 +66,11 @@ class BufferRanges {
 
 // State of a device with counters by region.
 
+bool counts_subgroup_clock(const PhysicalDevice& gpu);
+bool counts_primitives(const PhysicalDevice& gpu, const Options& options);
 // The counters that a device supports, in the order of the catalogue.
-std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu);
+std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu,
+                                                       const Options& options);
 
 // The properties of VK_ARM_performance_counters_by_region.
 struct RegionProperties {
@@ -83,7 +86,7 @@ struct RegionProperties {
 RegionProperties region_properties(const PhysicalDevice& gpu, const Options& options);
 
 // The counters by region that shaders of the device support.
-spirv::RegionOptions region_options(const PhysicalDevice& gpu);
+spirv::RegionOptions region_options(const PhysicalDevice& gpu, const Options& settings);
 
 // Memory for the sets of primitives, shared by all passes that count them. Never shrinks.
 class PrimitiveTables {
@@ -103,6 +106,7 @@ struct RegionState {
       : device(device_context),
         memory(device_memory),
         properties(region_properties(device.gpu, device.options)),
+        counts_primitives(counters::counts_primitives(device.gpu, device.options)),
         programs(device.handle, device.next, offsets),
         primitive_tables(memory.records) {}
 
@@ -115,6 +119,7 @@ struct RegionState {
   const DeviceContext& device;
   DeviceMemory& memory;
   const RegionProperties properties;
+  const bool counts_primitives;
   RegionPrograms programs;
   PrimitiveTables primitive_tables;
   BufferRanges buffers;
