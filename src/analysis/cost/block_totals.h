@@ -98,6 +98,12 @@ struct BranchCount {
   uint64_t total() const;
 };
 
+// The branches of a variant, in block order, for captures without branch counts. A count is known
+// where no other block leads to the target, and where it is the only other target of a block that
+// every invocation leaves.
+std::vector<BranchCount> branch_counts(const ShaderCode& code, uint32_t variant,
+                                       const BlockTotals& totals);
+
 // The branches of the lines of a shader.
 //
 // An inlined instance (spirv::LineCost) has the branches of its function once more. Those of two

@@ -389,31 +389,49 @@ std::optional<uint32_t> size_constant(const Module& module) {
   return std::nullopt;
 }
 
-}  // namespace
+// The values of three constants.
+std::optional<WorkgroupSize> size_of(const Module& module, std::span<const uint32_t> ids,
+                                     bool specialized) {
+  WorkgroupSize size{};
+  if (ids.size() != size.size()) return std::nullopt;
+  for (size_t i = 0; i < size.size(); ++i) {
+    const auto value = module.constant_value(ids[i]);
+    if (!value || (!specialized && module.is_specialization_constant(ids[i]))) return std::nullopt;
+    size[i] = static_cast<uint32_t>(*value);
+  }
+  return size;
+}
 
-std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry) {
+std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry,
+                                            bool specialized) {
   if (const auto constant = size_constant(module)) {
     const auto composite = module.definition(*constant);
-    if (!composite || composite->opcode() != spv::Op::OpConstantComposite ||
-        composite->operand_count() != 3) {
+    if (!composite || (composite->opcode() != spv::Op::OpConstantComposite &&
+                       (!specialized || composite->opcode() != spv::Op::OpSpecConstantComposite)))
       return std::nullopt;
-    }
-    WorkgroupSize size{};
-    for (uint32_t i = 0; i < 3; ++i) {
-      const auto value = module.constant_value(composite->operand(i));
-      if (!value || module.is_specialization_constant(composite->operand(i))) return std::nullopt;
-      size[i] = static_cast<uint32_t>(*value);
-    }
-    return size;
+    return size_of(module, composite->operands(), specialized);
   }
   for (const uint32_t i : module.execution_modes(entry)) {
     const Instruction mode = module.instruction(i);
-    if (static_cast<spv::ExecutionMode>(mode.operand(1)) == spv::ExecutionMode::LocalSize &&
-        mode.operand_count() == 5) {
+    if (mode.operand_count() != 5) continue;
+    const auto kind = static_cast<spv::ExecutionMode>(mode.operand(1));
+    if (kind == spv::ExecutionMode::LocalSize)
       return WorkgroupSize{mode.operand(2), mode.operand(3), mode.operand(4)};
-    }
+    if (kind == spv::ExecutionMode::LocalSizeId && specialized)
+      return size_of(module, mode.operands().subspan(2), specialized);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry) {
+  return workgroup_size(module, entry, false);
+}
+
+std::optional<WorkgroupSize> specialized_workgroup_size(const Module& module,
+                                                        const EntryPoint& entry) {
+  return workgroup_size(module, entry, true);
 }
 
 }  // namespace tally::spirv

@@ -46,5 +46,8 @@ uint64_t block_extent(const Module& module, uint32_t struct_id);
 // nothing.
 using WorkgroupSize = std::array<uint32_t, 3>;
 std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry);
+// The same for a module whose specialization constants have a pipeline's values as defaults.
+std::optional<WorkgroupSize> specialized_workgroup_size(const Module& module,
+                                                        const EntryPoint& entry);
 
 }  // namespace tally::spirv

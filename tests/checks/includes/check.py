@@ -20,7 +20,7 @@ CAPTURE = {"base", "catalogue", "vk", "store/format", "store/stream", "capture/b
 MODEL = {"base", "catalogue", "store/format", "store/read", "store/stream", "analysis/model"} | BLOCK_MAP
 ANALYSIS = MODEL | {"analysis/source", "analysis/cost"}
 REPORT = {"base", "catalogue", "picture", "store/format", "store/read", "store/stream", "analysis/model", "analysis/coverage",
-          "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet"}
+          "analysis/cost", "analysis/findings", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet"}
 CLI = REPORT | {"analysis/source", "analysis/dataset", "store/write", "report/table", "report/export", "report/html", "cli"}
 ALLOWED = {
     "base": set(),
@@ -59,7 +59,8 @@ ALLOWED = {
     "analysis/model": MODEL | {"spirv/ir"},
     "analysis/source": MODEL | {"spirv/analysis/cfg.h", "spirv/ir"},
     "analysis/cost": MODEL | {"analysis/source"},
-    "analysis/tables": ANALYSIS,
+    "analysis/findings": ANALYSIS | {"spirv/ir", "spirv/analysis"},
+    "analysis/tables": ANALYSIS | {"analysis/findings"},
     "analysis/coverage": ANALYSIS,
     "analysis/diff": ANALYSIS | {"analysis/tables"},
     "analysis/check": ANALYSIS | {"analysis/tables", "analysis/diff"},

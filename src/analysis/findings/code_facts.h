@@ -1,0 +1,29 @@
+// What the rules of findings read in the code of a shader.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/hash.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/ir/module.h"
+
+namespace tally::analysis {
+
+// True if the block discards the invocation, or demotes it.
+bool discards(const spirv::Module& module, const spirv::Block& block);
+
+// The line of an instruction: the last that its block names before it; 0 if there is none.
+uint32_t line_of_instruction(const spirv::Module& module, const spirv::Block& block,
+                             uint32_t instruction);
+
+// A hash of the code without names and debug information, its ids numbered in order.
+Hash128 code_hash(const spirv::Module& module);
+
+// The instructions of the blocks whose operands all come from constants, push constants and uniform
+// buffers, through other such instructions and through local variables that are stored once: their
+// indices in the module, ascending. Loads, access chains and what only moves values are left out:
+// a compiler makes no code of them. What depends on a phi, a call or a parameter is not found.
+std::vector<uint32_t> uniform_instructions(const spirv::Module& module, const spirv::BlockMap& map);
+
+}  // namespace tally::analysis

@@ -1,0 +1,598 @@
+#include "analysis/findings/findings.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "analysis/cost/line_costs.h"
+#include "analysis/findings/code_facts.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/metrics.h"
+#include "analysis/model/names.h"
+#include "base/hash.h"
+#include "catalogue/stages.h"
+#include "spirv/analysis/interface.h"
+#include "spirv/analysis/loop_bounds.h"
+
+namespace tally::analysis {
+namespace {
+
+enum class Rule {
+  VertexBound,
+  FragmentBound,
+  Overdraw,
+  Discard,
+  LoopLimit,
+  OneWayBranch,
+  NeverRan,
+  UniformWork,
+  LowSimdEfficiency,
+  TinyCommands,
+  SmallWorkgroup,
+  EmptyPass,
+  SameCode,
+};
+
+constexpr std::array<FindingRule, 13> kRules = {{
+    {"vertex-bound", "vertices take most of the work of draws",
+     "coarser levels of detail, culling of whole objects, index order for the vertex cache, work "
+     "moved to the application or to vertex formats"},
+    {"fragment-bound", "fragments take most of the work of draws",
+     "a lower resolution or variable rate shading, cheaper shaders for what is far away, work "
+     "moved "
+     "to vertices or to a texture"},
+    {"overdraw", "a pass shades its pixels several times",
+     "opaque objects from front to back, a depth-only pass before, smaller transparent quads"},
+    {"discard", "fragments are discarded after they have run a part of their shader",
+     "test earlier in the shader, cut the geometry tighter, sort what discards behind the rest"},
+    {"loop-limit", "a loop nearly always runs until its limit, although it can end earlier",
+     "a lower limit, larger steps, a test that ends the loop earlier, a bound by the scene"},
+    {"one-way-branch", "a branch always goes the same way",
+     "a specialization constant or a permutation of the shader without the branch"},
+    {"never-ran", "functions of shaders that ran never ran themselves",
+     "leave them out of the shader: it takes registers and compile time for them"},
+    {"uniform-work", "invocations compute what is the same in all of them",
+     "compute it once: in the application, or in the vertex shader as a flat output"},
+    {"low-simd-efficiency", "lanes of subgroups wait for other lanes",
+     "sort work so that neighbours take the same way, smaller divergent parts, compaction"},
+    {"tiny-commands", "most draws or dispatches have little work each",
+     "instances, larger batches, multi-draw, fewer and larger dispatches"},
+    {"small-workgroup", "workgroups are smaller than a subgroup of common hardware",
+     "workgroups of 32, 64 or more invocations: the rest of a subgroup is idle otherwise"},
+    {"empty-pass", "render passes clear or load attachments and draw nothing",
+     "leave the pass out, or clear with the pass that draws"},
+    {"same-code", "shaders differ in names and debug information alone",
+     "one module, and one pipeline where the state allows it"},
+}};
+
+const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
+
+constexpr size_t kMaxPlaces = 5;
+constexpr double kLeastShare = 0.005;  // what is about less of the work is left out
+constexpr uint64_t kTinyInvocations = 256;
+constexpr uint64_t kManyCommands = 100;
+constexpr uint64_t kSubgroup = 32;  // of most hardware
+
+// 1,234,567
+std::string number(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+double ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string plural(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", number(count), count == 1 ? one : many);
+}
+
+bool is_vertex_work(uint32_t stage) {
+  constexpr uint32_t kFragment = 0x10, kTask = 0x40, kMesh = 0x80;
+  return stage < kFragment || stage == kTask || stage == kMesh;  // vertex to geometry, or mesh
+}
+constexpr uint32_t kFragmentStage = 0x10, kComputeStage = 0x20;
+
+// A shader variant that ran, with its code.
+struct Ran {
+  uint32_t variant, shader, stage;
+  const ShaderCode* code;
+  uint64_t invocations, work;
+};
+
+// Render passes of one name.
+struct PassGroup {
+  uint64_t passes = 0, empty = 0, pixels = 0, fragments = 0, fragment_work = 0;
+  bool multisampled = false;
+};
+
+class Finder {
+ public:
+  Finder(const Model& model, ShaderCodes& codes, ShaderSources& sources, const Variants& variants,
+         const BlockTotals& totals, const BranchTotals& branches)
+      : model_(model),
+        codes_(codes),
+        sources_(sources),
+        variants_(variants),
+        totals_(totals),
+        branches_(branches),
+        metrics_(describe_metrics(model)),
+        metric_(default_metric(metrics_)) {}
+
+  Result<std::vector<CostFinding>> run(const Progress& progress) {
+    collect_shaders();
+    if (const Status status = collect_commands(progress); !status) return status.error();
+    find_bound();
+    find_overdraw();
+    find_tiny_commands();
+    find_empty_passes();
+    find_same_code();
+    for (const Ran& ran : ran_) {
+      find_discards(ran);
+      find_loop_limits(ran);
+      find_one_way_branches(ran);
+      find_unused_functions(ran);
+      find_uniform_work(ran);
+      find_low_efficiency(ran);
+      find_small_workgroups(ran);
+    }
+    std::erase_if(findings_, [](const CostFinding& finding) {
+      return finding.share > 0 && finding.share < kLeastShare;
+    });
+    std::ranges::stable_sort(findings_, std::greater(), &CostFinding::share);
+    return std::move(findings_);
+  }
+
+ private:
+  // ---- What was counted
+
+  uint64_t work_of(uint32_t variant, size_t block) const {
+    return totals_.value(variant, block, metric_);
+  }
+
+  void collect_shaders() {
+    for (uint32_t variant = 0; variant < variants_.size(); ++variant) {
+      if (totals_.block_count(variant) == 0 || !variants_.is_selected(model_, variant)) continue;
+      const uint32_t shader = variants_[variant].shader;
+      Ran ran{variant, shader, model_.shaders[shader].stage, nullptr, 0, 0};
+      for (size_t block = 0; block < totals_.block_count(variant); ++block)
+        ran.work = saturating_sum(ran.work, work_of(variant, block));
+      work_ = saturating_sum(work_, ran.work);
+      work_of_stage_[ran.stage] = saturating_sum(work_of_stage_[ran.stage], ran.work);
+      const Result<ShaderCode>& code = codes_.of(shader);
+      if (!code || code->entry_block == kNone) continue;
+      ran.code = &*code;
+      ran.invocations = totals_.executions(variant, code->entry_block);
+      invocations_of_stage_[ran.stage] =
+          saturating_sum(invocations_of_stage_[ran.stage], ran.invocations);
+      if (ran.invocations != 0) ran_.push_back(ran);
+    }
+    std::ranges::stable_sort(ran_, std::greater(), &Ran::work);
+  }
+
+  // Invocations of each command: of its fragment shader, and the most of any stage.
+  Status collect_commands(const Progress& progress) {
+    most_invocations_.resize(model_.commands.size());
+    std::vector<uint64_t> fragments(model_.commands.size()), fragment_work = fragments;
+    std::vector<uint32_t> entries(model_.shaders.size(), kNone);
+    for (const Ran& ran : ran_) entries[ran.shader] = ran.code->entry_block;
+    const Status visited = visit_block_executions(model_, progress, [&](const BlockExecutions& of) {
+      const bool is_fragment = model_.shaders[of.shader].stage == kFragmentStage;
+      if (of.block == entries[of.shader]) {
+        uint64_t& most = most_invocations_[of.command];
+        most = std::max(most, of.executions);
+        if (is_fragment) fragments[of.command] = of.executions;
+      }
+      if (!is_fragment) return;
+      const uint32_t variant = variants_.of(model_.commands[of.command].pipeline, of.shader);
+      const uint64_t all = totals_.executions(variant, of.block);
+      // What the command has of the block's work is proportional to its executions.
+      if (all != 0) {
+        fragment_work[of.command] += static_cast<uint64_t>(
+            static_cast<double>(work_of(variant, of.block)) * ratio(of.executions, all));
+      }
+    });
+    if (!visited) return visited.error();
+    std::vector<uint64_t> commands(model_.passes.size());
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      const uint32_t pass = model_.commands[c].pass;
+      if (pass == kNone) continue;
+      commands[pass] += 1;
+      PassGroup& group = passes_[pass_text(&model_.passes[pass])];
+      group.fragments = saturating_sum(group.fragments, fragments[c]);
+      group.fragment_work = saturating_sum(group.fragment_work, fragment_work[c]);
+    }
+    for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+      const store::PassRow& row = model_.passes[p].row;
+      PassGroup& group = passes_[pass_text(&model_.passes[p])];
+      group.passes += 1;
+      group.empty += commands[p] == 0;
+      const uint64_t layers =
+          row.view_mask != 0 ? std::popcount(row.view_mask) : std::max(row.layers, 1u);
+      if (commands[p] != 0) {
+        const uint64_t pixels = uint64_t{row.width} * row.height;
+        group.pixels = saturating_sum(group.pixels, saturating_product(pixels, layers));
+      }
+      group.multisampled = group.multisampled || is_multisampled(row.attachments);
+    }
+    return {};
+  }
+
+  static bool is_multisampled(const std::string& attachments) {
+    const auto json = nlohmann::json::parse(attachments, nullptr, false);
+    if (!json.is_array()) return false;
+    return std::ranges::any_of(json, [](const nlohmann::json& attachment) {
+      const auto samples = attachment.find("samples");
+      return samples != attachment.end() && samples->is_number() && *samples != 1;
+    });
+  }
+
+  // ---- Words
+
+  double share_of(uint64_t work) const { return ratio(work, work_); }
+  std::string metric_name() const {
+    std::string name = metrics_[metric_].title;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    return name;
+  }
+  std::string name_of(const Ran& ran) const {
+    return model_.shader_names[ran.shader] + variant_text(model_, variants_[ran.variant]);
+  }
+
+  void add(Rule rule, double share, std::string text, std::vector<FindingPlace> places = {}) {
+    if (places.size() > kMaxPlaces) places.resize(kMaxPlaces);
+    findings_.push_back({rule_of(rule), std::move(text), share, std::move(places)});
+  }
+
+  FindingPlace place(const Ran& ran, std::optional<spirv::SourceLocation> location,
+                     std::string numbers) {
+    if (location) {
+      const ShaderSource& source = sources_.of(ran.shader);
+      // The code's own lines: those of a reconstruction are numbered differently.
+      if (source.origin() == SourceOrigin::Debug || source.origin() == SourceOrigin::File) {
+        return {fmt::format("{}:{}", source.file_title(location->file), location->line),
+                std::move(numbers), source.text(*location)};
+      }
+      return {
+          fmt::format("{}:{}", analysis::file_title(ran.code->map, location->file), location->line),
+          std::move(numbers),
+          {}};
+    }
+    return {name_of(ran), std::move(numbers), {}};
+  }
+  FindingPlace place_of_block(const Ran& ran, uint32_t block, std::string numbers) {
+    const auto& location = ran.code->map.blocks()[block].location;
+    FindingPlace found = place(ran, location, std::move(numbers));
+    if (!location) found.where += fmt::format(" block {}", block);
+    return found;
+  }
+
+  // ---- Rules over stages, passes and commands
+
+  void find_bound() {
+    uint64_t vertices = 0, fragments = work_of_stage_[kFragmentStage], vertex_invocations = 0;
+    for (const auto& [stage, work] : work_of_stage_) {
+      if (!is_vertex_work(stage)) continue;
+      vertices = saturating_sum(vertices, work);
+      vertex_invocations = saturating_sum(vertex_invocations, invocations_of_stage_[stage]);
+    }
+    const uint64_t draws = saturating_sum(vertices, fragments);
+    const bool by_vertices = ratio(vertices, draws) >= 0.6;
+    if (draws == 0 || (!by_vertices && ratio(fragments, draws) < 0.6)) return;
+    const uint64_t part = by_vertices ? vertices : fragments;
+    std::vector<FindingPlace> places;
+    for (const Ran& ran : ran_) {
+      if (by_vertices ? is_vertex_work(ran.stage) : ran.stage == kFragmentStage) {
+        places.push_back(
+            {name_of(ran),
+             fmt::format("{} of the capture's {}, {} invocations", percent(share_of(ran.work)),
+                         metric_name(), number(ran.invocations)),
+             {}});
+      }
+    }
+    add(by_vertices ? Rule::VertexBound : Rule::FragmentBound, share_of(part),
+        fmt::format("{} take {} of the {} of draws: {} vertex and {} fragment invocations",
+                    by_vertices ? "vertices" : "fragments", percent(ratio(part, draws)),
+                    metric_name(), number(vertex_invocations),
+                    number(invocations_of_stage_[kFragmentStage])),
+        std::move(places));
+  }
+
+  void find_overdraw() {
+    for (const auto& [name, group] : passes_) {
+      const double overdraw = ratio(group.fragments, group.pixels);
+      if (overdraw < 2 || group.multisampled) continue;
+      add(Rule::Overdraw, share_of(group.fragment_work) * (1 - 1 / overdraw),
+          fmt::format(
+              "pass {} shades each pixel {:.2f} times: {} fragment invocations for {} pixels "
+              "in {}",
+              name, overdraw, number(group.fragments), number(group.pixels),
+              plural(group.passes, "pass", "passes")));
+    }
+  }
+
+  void find_tiny_commands() {
+    struct Kind {
+      uint64_t all = 0, tiny = 0, invocations = 0;
+    };
+    std::array<Kind, 2> kinds;  // dispatches, draws
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      const Command& command = model_.commands[c];
+      if (command.pipeline == kNone || most_invocations_[c] == 0) continue;
+      Kind& kind = kinds[model_.is_draw(command)];
+      const uint64_t runs = std::max(command.runs, 1u);
+      kind.all += runs;
+      if (most_invocations_[c] / runs >= kTinyInvocations) continue;
+      kind.tiny += runs;
+      kind.invocations = saturating_sum(kind.invocations, most_invocations_[c]);
+    }
+    for (const bool draws : {true, false}) {
+      const Kind& kind = kinds[draws];
+      if (kind.all < kManyCommands || ratio(kind.tiny, kind.all) < 0.5) continue;
+      add(Rule::TinyCommands, 0,
+          fmt::format("{} of {} {} have fewer than {} invocations of any shader each, {} together",
+                      number(kind.tiny), number(kind.all), draws ? "draws" : "dispatches",
+                      kTinyInvocations, number(kind.invocations)));
+    }
+  }
+
+  void find_empty_passes() {
+    for (const auto& [name, group] : passes_) {
+      if (group.empty == 0) continue;
+      add(Rule::EmptyPass, 0,
+          fmt::format("{} of {} of {} draw nothing", number(group.empty),
+                      plural(group.passes, "pass", "passes"), name));
+    }
+  }
+
+  // ---- Rules over the code of a shader
+
+  void find_discards(const Ran& ran) {
+    if (ran.stage != kFragmentStage) return;
+    const spirv::Module& module = ran.code->module;
+    uint64_t discarded = 0;
+    std::vector<FindingPlace> places;
+    const auto blocks = ran.code->map.blocks();
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const uint64_t executions = totals_.executions(ran.variant, b);
+      if (executions == 0 || !discards(module, blocks[b])) continue;
+      discarded = saturating_sum(discarded, executions);
+      places.push_back(place_of_block(ran, b, number(executions) + " discards"));
+    }
+    const double share = ratio(discarded, ran.invocations);
+    if (share < 0.1) return;
+    add(Rule::Discard, share_of(ran.work) * std::min(share, 1.0),
+        fmt::format("{} discards {} of its {} fragments ({})", name_of(ran), number(discarded),
+                    number(ran.invocations), percent(share)),
+        std::move(places));
+  }
+
+  void find_loop_limits(const Ran& ran) {
+    const spirv::EntryPoint* entry = ran.code->entry(model_.shaders[ran.shader].entry_point);
+    if (entry == nullptr) return;
+    const spirv::AnalyzedModule analyzed{spirv::Module(ran.code->module)};
+    for (const spirv::MappedFunction& function : ran.code->map.functions()) {
+      const uint32_t index = ran.code->module.function_index(function.id);
+      if (index == kNone || !function.is_countable || !analyzed.cfg(index)) continue;
+      const spirv::Cfg& cfg = *analyzed.cfg(index);
+      for (const spirv::LoopBound& bound : spirv::find_loop_bounds(analyzed, *entry, index)) {
+        if (bound.executions == spirv::kUnbounded || bound.constant) continue;
+        find_loop_limit(ran, function, cfg, bound);
+      }
+    }
+  }
+
+  // The header is executed once more than the body, for the test that ends the loop.
+  void find_loop_limit(const Ran& ran, const spirv::MappedFunction& function, const spirv::Cfg& cfg,
+                       const spirv::LoopBound& bound) {
+    const auto executions = [&](uint32_t block) {
+      return totals_.executions(ran.variant, function.first_block + block);
+    };
+    const std::vector<uint32_t>& in_loop = bound.loop.vertices;
+    uint64_t entries = 0;
+    for (const uint32_t before : cfg.predecessors(bound.loop.header)) {
+      if (std::ranges::binary_search(in_loop, before)) continue;
+      if (cfg.successors(before).size() != 1) return;  // how often it leads here is not known
+      entries = saturating_sum(entries, executions(before));
+    }
+    const double trips = ratio(executions(bound.loop.header), entries);
+    if (entries == 0 || bound.executions < 3 || trips < 0.95 * bound.executions) return;
+    uint64_t work = 0;
+    for (const uint32_t block : in_loop)
+      work = saturating_sum(work, work_of(ran.variant, function.first_block + block));
+    const uint32_t header = function.first_block + bound.loop.header;
+    FindingPlace at = place_of_block(ran, header, number(entries) + " entries");
+    add(Rule::LoopLimit, share_of(work),
+        fmt::format("the loop at {} runs {:.1f} times an entry, of at most {}: its other exits are "
+                    "hardly taken",
+                    at.where, trips - 1, bound.executions - 1),
+        {at});
+  }
+
+  void find_one_way_branches(const Ran& ran) {
+    const std::vector<BranchCount>& counted = branches_.of(ran.variant);
+    const std::vector<BranchCount> branches =
+        counted.empty() ? branch_counts(*ran.code, ran.variant, totals_) : counted;
+    std::vector<std::pair<uint64_t, FindingPlace>> found;
+    uint64_t executed = 0;
+    for (const BranchCount& branch : branches) {
+      const uint64_t times = totals_.executions(ran.variant, branch.branch.block);
+      if (times < 1000) continue;  // a few invocations say little
+      ++executed;
+      if (std::count(branch.taken.begin(), branch.taken.end(), std::nullopt) != 0) continue;
+      if (std::count(branch.taken.begin(), branch.taken.end(), uint64_t{0}) + 1 !=
+          static_cast<ptrdiff_t>(branch.taken.size()))
+        continue;
+      const auto taken = std::ranges::find_if(branch.taken, [](const auto& n) { return *n != 0; });
+      const std::string& label =
+          branch.branch.targets[static_cast<size_t>(taken - branch.taken.begin())].label;
+      found.emplace_back(times, place(ran, branch.branch.location,
+                                      fmt::format("{} times, always {}", number(times), label)));
+    }
+    if (found.empty()) return;
+    std::ranges::stable_sort(found, std::greater(), &std::pair<uint64_t, FindingPlace>::first);
+    std::vector<FindingPlace> places;
+    for (auto& [times, at] : found) places.push_back(std::move(at));
+    add(Rule::OneWayBranch, 0,
+        fmt::format("{} of {} of {} always {} the same way", number(found.size()),
+                    plural(executed, "branch", "branches"), name_of(ran),
+                    found.size() == 1 ? "goes" : "go"),
+        std::move(places));
+  }
+
+  void find_unused_functions(const Ran& ran) {
+    const FunctionTable functions(*ran.code);
+    const std::vector<uint64_t> executions = functions.executions(ran.variant, totals_);
+    std::vector<FindingPlace> places;
+    for (uint32_t f = 0; f < executions.size(); ++f) {
+      if (executions[f] != 0 || functions.names()[f].starts_with('%')) continue;
+      FindingPlace at = place(ran, functions.place(f), functions.names()[f]);
+      places.push_back(std::move(at));
+    }
+    if (places.empty()) return;
+    std::string text =
+        fmt::format("{} of {} of {} never ran", number(places.size()),
+                    plural(executions.size(), "function", "functions"), name_of(ran));
+    add(Rule::NeverRan, 0, std::move(text), std::move(places));
+  }
+
+  void find_uniform_work(const Ran& ran) {
+    const spirv::Module& module = ran.code->module;
+    const auto blocks = ran.code->map.blocks();
+    const std::vector<uint32_t> uniform = uniform_instructions(module, ran.code->map);
+    std::map<std::pair<uint32_t, uint32_t>, std::pair<uint64_t, uint32_t>> lines;  // work, block
+    uint64_t work = 0;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const auto begin =
+          std::ranges::lower_bound(uniform, module.definition_index(blocks[b].label_id));
+      for (auto i = begin; i != uniform.end() && module.word_offset(*i) < blocks[b].word_end; ++i) {
+        const uint64_t value = instruction_values(module, module.instruction(*i), ran.variant, b,
+                                                  totals_, metrics_)[metric_];
+        work = saturating_sum(work, value);
+        const spirv::SourceLocation* line = line_of(*ran.code, blocks[b], *i);
+        if (line == nullptr) continue;
+        auto& [sum, block] = lines[{line->file, line->line}];
+        sum = saturating_sum(sum, value);
+        block = b;
+      }
+    }
+    // Once for each invocation: what an application computes once for a command.
+    if (ratio(work, ran.work) < 0.05 || ran.invocations < 1000) return;
+    std::vector<std::pair<uint64_t, FindingPlace>> found;
+    for (const auto& [line, of] : lines) {
+      found.emplace_back(of.first, place(ran, spirv::SourceLocation{line.first, line.second, 0},
+                                         fmt::format("{} {}", number(of.first), metric_name())));
+    }
+    std::ranges::stable_sort(found, std::greater(), &std::pair<uint64_t, FindingPlace>::first);
+    std::vector<FindingPlace> places;
+    for (auto& [value, at] : found) places.push_back(std::move(at));
+    add(Rule::UniformWork, share_of(work),
+        fmt::format("{} of the {} of {} compute what is the same in all of its {} invocations",
+                    percent(ratio(work, ran.work)), metric_name(), name_of(ran),
+                    number(ran.invocations)),
+        std::move(places));
+  }
+
+  // The line of an instruction: the last that its block names before it.
+  static const spirv::SourceLocation* line_of(const ShaderCode& code, const spirv::Block& block,
+                                              uint32_t instruction) {
+    const uint32_t line = line_of_instruction(code.module, block, instruction);
+    for (const spirv::LineCost& cost : code.map.lines_of(block)) {
+      if (cost.location.line == line) return &cost.location;
+    }
+    return block.location ? &*block.location : nullptr;
+  }
+  void find_low_efficiency(const Ran& ran) {
+    if (model_.subgroup_lanes == kNone) return;
+    uint64_t lanes = 0, executions = 0;
+    for (uint32_t b = 0; b < totals_.block_count(ran.variant); ++b) {
+      lanes = saturating_sum(lanes, totals_.value(ran.variant, b, model_.subgroup_lanes));
+      executions =
+          saturating_sum(executions, totals_.value(ran.variant, b, model_.subgroup_executions));
+    }
+    const double efficiency = ratio(executions, lanes);
+    if (lanes == 0 || efficiency >= 0.7) return;
+    add(Rule::LowSimdEfficiency, share_of(ran.work) * (1 - efficiency),
+        fmt::format(
+            "{} of the lanes of {} work: {} executions of blocks in subgroups with {} lanes",
+            percent(efficiency), name_of(ran), number(executions), number(lanes)));
+  }
+
+  void find_small_workgroups(const Ran& ran) {
+    if (ran.stage != kComputeStage) return;
+    const spirv::EntryPoint* entry = ran.code->entry(model_.shaders[ran.shader].entry_point);
+    const auto size = entry != nullptr ? spirv::specialized_workgroup_size(ran.code->module, *entry)
+                                       : std::nullopt;
+    if (!size) return;
+    const uint64_t invocations =
+        saturating_product(saturating_product((*size)[0], (*size)[1]), (*size)[2]);
+    if (invocations >= kSubgroup || invocations == 0) return;
+    add(Rule::SmallWorkgroup, share_of(ran.work),
+        fmt::format("workgroups of {} have {} x {} x {} invocations; a subgroup of {} is {} full",
+                    name_of(ran), (*size)[0], (*size)[1], (*size)[2], kSubgroup,
+                    percent(ratio(invocations, kSubgroup))));
+  }
+
+  // ---- Modules with the same code
+
+  void find_same_code() {
+    std::map<Hash128, std::vector<const Ran*>> by_code;
+    for (const Ran& ran : ran_) by_code[code_hash(ran.code->module)].push_back(&ran);
+    for (const auto& [hash, same] : by_code) {
+      std::vector<FindingPlace> places;
+      std::vector<std::string> modules;
+      for (const Ran* ran : same) {
+        const std::string module = shader_hash(model_, ran->shader);
+        if (std::ranges::find(modules, module) != modules.end()) continue;
+        modules.push_back(module);
+        places.push_back({fmt::format("{} {}", name_of(*ran), short_hash(module)),
+                          number(ran->invocations) + " invocations",
+                          {}});
+      }
+      if (modules.size() < 2) continue;
+      add(Rule::SameCode, 0,
+          fmt::format("{} modules have the same {} code", number(modules.size()),
+                      stage_name(same.front()->stage)),
+          std::move(places));
+    }
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  ShaderSources& sources_;
+  const Variants& variants_;
+  const BlockTotals& totals_;
+  const BranchTotals& branches_;
+  const std::vector<Metric> metrics_;
+  const uint32_t metric_;
+
+  std::vector<Ran> ran_;  // the most work first
+  uint64_t work_ = 0;     // of all shaders
+  std::map<uint32_t, uint64_t> work_of_stage_, invocations_of_stage_;
+  std::vector<uint64_t> most_invocations_;  // by command
+  std::map<std::string, PassGroup> passes_;
+  std::vector<CostFinding> findings_;
+};
+
+}  // namespace
+
+std::span<const FindingRule> finding_rules() { return kRules; }
+
+Result<std::vector<CostFinding>> find_findings(const Model& model, ShaderCodes& codes,
+                                               ShaderSources& sources, const Variants& variants,
+                                               const BlockTotals& totals,
+                                               const BranchTotals& branches,
+                                               const Progress& progress) {
+  return Finder(model, codes, sources, variants, totals, branches).run(progress);
+}
+
+}  // namespace tally::analysis

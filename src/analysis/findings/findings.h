@@ -1,0 +1,48 @@
+// What the counts of a capture say about its cost: rules over exact counts. A rule states what was
+// counted, where, and what to try. It does not claim how much time that would win.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/cost/block_totals.h"
+#include "analysis/source/shader_source.h"
+
+namespace tally::analysis {
+
+struct FindingRule {
+  std::string_view id;       // "overdraw"
+  std::string_view meaning;  // when the rule reports something
+  std::string_view what_to_try;
+};
+
+// All rules, in the order of docs/user/explain.md.
+std::span<const FindingRule> finding_rules();
+
+// A line, function, shader, pass or pipeline that a finding names.
+struct FindingPlace {
+  std::string where;    // "scene.frag:58", "pass main 640x480"
+  std::string numbers;  // "48,503,303 executions"
+  std::string text;     // the source line; may be empty
+};
+
+struct CostFinding {
+  const FindingRule* rule = nullptr;
+  std::string text;  // one sentence with its numbers
+  // The part of the capture's work that the finding is about, from 0 to 1, in the metric that
+  // tables rank by. Findings are sorted by it.
+  double share = 0;
+  std::vector<FindingPlace> places;  // the most important ones
+};
+
+// The findings of the selected part of a capture, the largest share first.
+Result<std::vector<CostFinding>> find_findings(const Model& model, ShaderCodes& codes,
+                                               ShaderSources& sources, const Variants& variants,
+                                               const BlockTotals& totals,
+                                               const BranchTotals& branches,
+                                               const Progress& progress);
+
+}  // namespace tally::analysis

@@ -1,0 +1,95 @@
+// `tally explain`: what the counts of a capture say about its cost, and what to try.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analysis/findings/findings.h"
+#include "analysis/model/load_model.h"
+#include "analysis/tables/analyzer.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "report/table/findings_report.h"
+#include "report/table/header.h"
+
+namespace tally::cli {
+namespace {
+
+struct ExplainOptions {
+  std::string file;
+  std::string frames;
+  std::string shader;
+  std::string format = "text";
+};
+
+Result<std::vector<analysis::CostFinding>> findings_of(const analysis::Model& model,
+                                                       const std::string& file) {
+  ProgressLine line("reading " + file);
+  const auto progress = [&](double fraction) { line.update(fraction); };
+  analysis::ShaderCodes codes(model);
+  analysis::ShaderSources sources(model, codes);
+  const analysis::Variants variants(model, codes);
+  const auto totals = analysis::BlockTotals::count(model, codes, variants, progress);
+  if (!totals) return totals.error();
+  const auto branches = analysis::BranchTotals::count(model, codes, variants, *totals, progress);
+  if (!branches) return branches.error();
+  return analysis::find_findings(model, codes, sources, variants, *totals, *branches, progress);
+}
+
+int run_explain(const ExplainOptions& options) {
+  analysis::Selection selection;
+  if (!options.frames.empty()) {
+    const auto range = analysis::parse_frame_range(options.frames);
+    if (!range) return fail(range.error());
+    selection.frames = *range;
+  }
+  selection.shader = options.shader;
+  auto reader = store::Reader::open(options.file);
+  if (!reader) return fail(reader.error());
+  const auto model = analysis::load_model(std::move(*reader), selection);
+  if (!model) return fail(with_context(model.error(), options.file));
+  const auto findings = findings_of(*model, options.file);
+  if (!findings) return fail(with_context(findings.error(), options.file));
+  const analysis::Summary summary = analysis::summarize(*model);
+  std::string nothing = analysis::why_empty(summary);
+  if (nothing.empty() && model->commands.empty())
+    nothing = "the capture has counters of frames alone, and no shaders";
+  const int status = write_out([&](const report::Output& out) {
+    if (options.format == "json") return report::write_findings_json(summary, *findings, out);
+    out(report::capture_header(summary, terminal_width()));
+    report::write_findings(*findings, terminal_width(), out);
+  });
+  if (status != kDone || !findings->empty()) return status;
+  say(options.file + ": " + (nothing.empty() ? "no rule found anything" : nothing));
+  return kNo;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command =
+      app.add_subcommand("explain", "Say what the counts of a capture mean, and what to try");
+  command->add_option("FILE", options->file,
+                      "Capture made by tally run (default: the newest in this folder)");
+  command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+      ->type_name("RANGE");
+  command
+      ->add_option("--shader", options->shader,
+                   "Only shaders and pipelines that match: a name, a pattern or a hash")
+      ->type_name("PATTERN");
+  command->add_option("--format", options->format, "text or json")
+      ->check(one_of({"text", "json"}))
+      ->type_name("FORMAT");
+  command->footer(
+      "Example: tally explain game.tally\n"
+      "The rules and their limits: docs/user/explain.md");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      const Status found = default_to_newest(options->file);
+      return found ? run_explain(*options) : fail(found.error());
+    };
+  });
+}
+
+}  // namespace tally::cli

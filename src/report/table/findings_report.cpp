@@ -1,0 +1,58 @@
+#include "report/table/findings_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "report/table/display_text.h"
+#include "report/table/json.h"
+
+namespace tally::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string place_line(const analysis::FindingPlace& place, size_t width) {
+  std::string line = "    " + printable(place.where) + "  " + printable(place.numbers);
+  const size_t first = place.text.find_first_not_of(" \t");
+  if (first != std::string::npos) line += "  " + printable(place.text.substr(first));
+  return shortened(line, width) + "\n";
+}
+
+}  // namespace
+
+void write_findings(const std::vector<analysis::CostFinding>& findings, size_t width,
+                    const Output& out) {
+  size_t number = 0;
+  for (const analysis::CostFinding& finding : findings) {
+    const std::string share =
+        finding.share > 0 ? fmt::format(", {:.1f} %", finding.share * 100) : std::string();
+    out(fmt::format("\n{}. {}{}\n", ++number, finding.rule->id, share));
+    out(wrapped(printable(finding.text), width));
+    for (const analysis::FindingPlace& place : finding.places) out(place_line(place, width));
+    out(wrapped(fmt::format("Try: {}.", finding.rule->what_to_try), width));
+  }
+}
+
+void write_findings_json(const analysis::Summary& summary,
+                         const std::vector<analysis::CostFinding>& findings, const Output& out) {
+  Json list = Json::array();
+  for (const analysis::CostFinding& finding : findings) {
+    Json places = Json::array();
+    for (const analysis::FindingPlace& place : finding.places)
+      places.push_back({{"where", place.where}, {"numbers", place.numbers}, {"text", place.text}});
+    list.push_back({{"rule", finding.rule->id},
+                    {"text", finding.text},
+                    {"share", finding.share},
+                    {"places", std::move(places)},
+                    {"what_to_try", finding.rule->what_to_try}});
+  }
+  const Json document = {{"version", kFindingsJsonVersion},
+                         {"capture", Json::parse(capture_json_text(summary))},
+                         {"findings", std::move(list)}};
+  out(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace tally::report

@@ -1,0 +1,20 @@
+// Findings as text and as JSON (docs/user/explain.md).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "analysis/findings/findings.h"
+#include "analysis/tables/summary.h"
+#include "report/table/output.h"
+
+namespace tally::report {
+
+inline constexpr int kFindingsJsonVersion = 1;
+
+void write_findings(const std::vector<analysis::CostFinding>& findings, size_t width,
+                    const Output& out);
+void write_findings_json(const analysis::Summary& summary,
+                         const std::vector<analysis::CostFinding>& findings, const Output& out);
+
+}  // namespace tally::report
