@@ -11,8 +11,8 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 564
-LEAST_MEDIAN = 117  # lines of a file
+MOST_FILES = 567
+LEAST_MEDIAN = 119
 MOST_LINES = 600
 MOST_DEPTH = 17  # of a chain of includes
 SMALL_HEADER = 40  # lines; one with a single includer belongs to that includer, unless it is the interface of its own .cpp file

@@ -1,4 +1,4 @@
-// What the counts of a capture say about its cost: rules over exact counts. A rule states what was
+// Causes of cost in a capture: rules over exact counts. A rule states what was
 // counted, where, and what to try. It does not claim how much time that would win.
 #pragma once
 

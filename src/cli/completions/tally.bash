@@ -26,7 +26,7 @@ _tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words 'run report diff snapshot check coverage export merge top trigger list doctor help version --help --version'
+    _tally_words 'run report explain diff snapshot check coverage export merge top trigger list doctor help version --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -67,6 +67,14 @@ _tally() {
         --format) _tally_words 'text json' ;;
         --width) ;;
         *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
+      esac
+      ;;
+    explain)
+      case $before in
+        --frames) ;;
+        --shader) ;;
+        --format) _tally_words 'text json' ;;
+        *) _tally_options '-h --help --frames --shader --format' || _tally_files ;;
       esac
       ;;
     diff)
