@@ -23,7 +23,8 @@ Hash128 code_hash(const spirv::Module& module);
 // The instructions of the blocks whose operands all come from constants, push constants and uniform
 // buffers, through other such instructions and through local variables that are stored once: their
 // indices in the module, ascending. Loads, access chains and what only moves values are left out:
-// a compiler makes no code of them. What depends on a phi, a call or a parameter is not found.
+// a compiler makes no code of them. Values that depend on a phi, a call or a parameter are not
+// found.
 std::vector<uint32_t> uniform_instructions(const spirv::Module& module, const spirv::BlockMap& map);
 
 }  // namespace tally::analysis

@@ -153,7 +153,7 @@ class Finder {
   }
 
  private:
-  // ---- What was counted
+  // ---- The counts
 
   uint64_t work_of(uint32_t variant, size_t block) const {
     return totals_.value(variant, block, metric_);
@@ -195,7 +195,7 @@ class Finder {
       if (!is_fragment) return;
       const uint32_t variant = variants_.of(model_.commands[of.command].pipeline, of.shader);
       const uint64_t all = totals_.executions(variant, of.block);
-      // Work that the command has of the block's work is proportional to its executions.
+      // The work of the command in the block is proportional to its executions.
       if (all != 0) {
         fragment_work[of.command] += static_cast<uint64_t>(
             static_cast<double>(work_of(variant, of.block)) * ratio(of.executions, all));
