@@ -1,4 +1,4 @@
-// What the rules of findings read in the code of a shader.
+// Facts about the code of a shader, for the rules of findings.
 #pragma once
 
 #include <cstdint>
