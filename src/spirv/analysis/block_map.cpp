@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "spirv/analysis/cfg.h"
+#include "spirv/analysis/redundancy.h"
 #include "spirv/analysis/source_info.h"
 
 namespace tally::spirv {
@@ -38,14 +39,15 @@ class BlockMapBuilder {
     map_.costs_depend_on_specialization_ = costs_.types_depend_on_specialization();
   }
 
+  void leave_out_redundant(std::span<const uint32_t> functions);
   void add_function(const Function& function, bool is_countable);
   void find_main_file(uint32_t entry_function);
   BlockMap finish() &&;
 
  private:
   void add_block(const BlockRange& range);
-  void add_cost(const Instruction& instruction, Block& block);
-  InstructionMix& line_mix(const SourcePlace& place, Block& block);
+  void add_cost(uint32_t index, Block& block);
+  uint32_t line_of(const SourcePlace& place, Block& block);
   uint32_t instance_of(const SourcePlace& place, uint32_t function);
 
   const Module& module_;
@@ -58,10 +60,16 @@ class BlockMapBuilder {
   std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
   LineKey last_key_{};
   uint32_t last_line_ = 0;
+  bool keeps_ = false;  // CostDetail::Kept
 
   uint32_t instances_;                                 // how many there are
   std::unordered_map<uint32_t, uint32_t> inlined_at_;  // of the current function: their instances
 };
+
+void BlockMapBuilder::leave_out_redundant(std::span<const uint32_t> functions) {
+  keeps_ = true;
+  map_.residues_ = residues_of_instructions(module_, functions);
+}
 
 void BlockMapBuilder::add_function(const Function& function, bool is_countable) {
   map_.functions_.push_back({function.id, sources_.function_name(function.id),
@@ -90,39 +98,48 @@ void BlockMapBuilder::add_block(const BlockRange& range) {
   // Clearing a hash table takes time in proportion to its buckets.
   if (block_lines_.bucket_count() > 64) block_lines_ = {};
   block_lines_.clear();
+  if (keeps_) map_.kept_without_line_.emplace_back();
   for (uint32_t index = range.begin; index < range.end; ++index) {
-    const Instruction instruction = module_.instruction(index);
-    cursor_.advance(instruction);
-    add_cost(instruction, block);
+    cursor_.advance(module_.instruction(index));
+    add_cost(index, block);
   }
   map_.blocks_.push_back(block);
 }
 
-void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
+void BlockMapBuilder::add_cost(uint32_t index, Block& block) {
+  const Instruction instruction = module_.instruction(index);
   if (!is_executed(module_, instruction)) return;
   costs_.add(instruction, block.mix);
   map_.costs_depend_on_specialization_ |= costs_.depends_on_specialization(instruction);
   const SourcePlace& place = cursor_.place();
-  if (!place.location) return;
+  if (!place.location) {
+    if (keeps_)
+      costs_.add_compiled(instruction, map_.residues_[index], map_.kept_without_line_.back());
+    return;
+  }
   if (!block.location) block.location = place.location;
   block.end_location = place.location;
   block.end_instance = instance_of(place, block.function);
-  costs_.add(instruction, line_mix(place, block));
+  const uint32_t line = line_of(place, block);
+  costs_.add(instruction, map_.lines_[line].mix);
+  if (keeps_) costs_.add_compiled(instruction, map_.residues_[index], map_.kept_of_lines_[line]);
 }
 
-InstructionMix& BlockMapBuilder::line_mix(const SourcePlace& place, Block& block) {
+// Index into the map's lines.
+uint32_t BlockMapBuilder::line_of(const SourcePlace& place, Block& block) {
   const LineKey key{place.location->file, place.location->line, place.location->end_line,
                     place.source_function, block.end_instance};
-  if (block.line_count > 0 && key == last_key_) return map_.lines_[last_line_].mix;
+  if (block.line_count > 0 && key == last_key_) return last_line_;
   const auto [found, is_new] =
       block_lines_.try_emplace(key, static_cast<uint32_t>(map_.lines_.size()));
   if (is_new) {
     map_.lines_.push_back({*place.location, {}, key.source_function, key.instance});
+    if (keeps_) map_.kept_of_lines_.emplace_back();
     ++block.line_count;
   }
   last_key_ = key;
   last_line_ = found->second;
-  return map_.lines_[last_line_].mix;
+  return last_line_;
 }
 
 uint32_t BlockMapBuilder::instance_of(const SourcePlace& place, uint32_t function) {
@@ -163,7 +180,7 @@ std::string BlockMap::source_name() const {
 }
 
 Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage,
-                                 std::string_view entry_point) {
+                                 std::string_view entry_point, CostDetail detail) {
   const EntryPoint* entry = module.find_entry_point(stage, entry_point);
   if (entry == nullptr) {
     return Error{fmt::format("the module has no entry point \"{}\" of execution model {}",
@@ -171,6 +188,7 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
   }
   const auto functions = module.reachable_functions(entry->function_id);
   BlockMapBuilder builder(module, functions.size());
+  if (detail == CostDetail::Kept) builder.leave_out_redundant(functions);
   for (const uint32_t index : functions) {
     builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }

@@ -50,10 +50,16 @@ struct MappedFunction {
   bool is_countable = true;
 };
 
+// Which costs a map has.
+enum class CostDetail : uint8_t {
+  All,   // all instructions
+  Kept,  // also those that are left once compiled: BlockMap::kept()
+};
+
 class BlockMap {
  public:
   static Result<BlockMap> build(const Module& module, spv::ExecutionModel stage,
-                                std::string_view entry_point);
+                                std::string_view entry_point, CostDetail detail = CostDetail::All);
 
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
@@ -72,6 +78,16 @@ class BlockMap {
     return std::span(lines_).subspan(block.first_line, block.line_count);
   }
 
+  // With CostDetail::Kept: the costs once compiled (CostModel::add_compiled) of a line, as
+  // lines_of() has it, and of the instructions without a line of a block, as blocks() has it.
+  const InstructionMix& kept(const LineCost& line) const {
+    return kept_of_lines_[static_cast<size_t>(&line - lines_.data())];
+  }
+  const InstructionMix& kept_without_line(const Block& block) const {
+    return kept_without_line_[static_cast<size_t>(&block - blocks_.data())];
+  }
+  Residue residue(size_t instruction) const { return residues_[instruction]; }
+
  private:
   friend class BlockMapBuilder;
 
@@ -81,6 +97,8 @@ class BlockMap {
   uint32_t main_file_ = 0;
   std::vector<std::string> source_functions_;
   std::vector<LineCost> lines_;
+  std::vector<InstructionMix> kept_of_lines_, kept_without_line_;  // by line; by block
+  std::vector<Residue> residues_;                                  // by instruction
   bool costs_depend_on_specialization_ = false;
 };
 

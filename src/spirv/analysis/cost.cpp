@@ -196,6 +196,15 @@ void CostModel::add(const Instruction& instruction, InstructionMix& mix) const {
   }
 }
 
+void CostModel::add_compiled(const Instruction& instruction, Residue residue,
+                             InstructionMix& mix) const {
+  if (residue == Residue::All) return add(instruction, mix);
+  if (residue == Residue::Nothing) return;
+  const TypeShape& shape = value_shape(instruction);
+  mix.add(CostClass::Instruction);
+  add_arithmetic(shape, shape.components, mix);
+}
+
 bool CostModel::depends_on_specialization(const Instruction& instruction) const {
   const auto is_specialized = [&](size_t operand) {
     return module_->is_specialization_constant(instruction.operand(operand));

@@ -97,6 +97,13 @@ class InstructionMix {
   std::array<uint32_t, kCostClassCount> counts_{};
 };
 
+// The part of an instruction that every compiler leaves (redundancy.h).
+enum class Residue : uint8_t {
+  All,
+  Multiplication,  // of a division by a constant
+  Nothing,
+};
+
 // True if an instruction is executed. Declarations, labels, merges and debug information are not.
 bool is_executed(const Module& module, const Instruction& instruction);
 
@@ -112,6 +119,9 @@ class CostModel {
     add(instruction, mix);
     return mix;
   }
+
+  // Adds the cost of what is left of an instruction.
+  void add_compiled(const Instruction& instruction, Residue residue, InstructionMix& mix) const;
 
   // True if the cost of an instruction may depend on a specialization constant: of any, because of
   // the size of a type, or of this one.

@@ -78,7 +78,7 @@ ALLOWED = {
     "cli/main": CLI | {"cli/run"},
 }
 
-GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl
+GENERATED = re.compile(r"^[a-z_]+(\.comp\.h|_device\.inc)$")  # from GLSL, by tally_glsl; from share/tally/devices
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 

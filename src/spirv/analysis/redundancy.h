@@ -1,0 +1,27 @@
+// The instructions that every compiler of shaders removes, as far as a light analysis can tell:
+//
+// - what is computed again in the same block, of the same values: expressions, accesses, and loads
+//   with no store in between;
+// - what is computed of constants alone;
+// - what is computed and never used, stores to a function's variables that are never read included;
+// - of a division by a constant all but a multiplication;
+// - calls, returns and unconditional branches: functions are inlined, and blocks follow each other.
+//
+// It numbers values block by block (Cocke and Schwartz 1970) and then marks what is used, function
+// by function. It never changes a count: only the cost leaves these instructions out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spirv/analysis/cost.h"
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+// Indexed by instruction of the module. Only of these functions (indices) anything is removed.
+std::vector<Residue> residues_of_instructions(const Module& module,
+                                              std::span<const uint32_t> functions);
+
+}  // namespace tally::spirv
