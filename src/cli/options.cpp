@@ -77,6 +77,19 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
       ->type_name("KIND");
 }
 
+void add_device_option(CLI::App& command, std::shared_ptr<const analysis::DeviceCosts>& device) {
+  const auto load = [&device](const std::string& file) {
+    auto costs = analysis::DeviceCosts::load(file);
+    if (!costs) throw CLI::ParseError(costs.error().message, kFailed);
+    device = std::move(*costs);
+  };
+  command
+      .add_option_function<std::string>("--device", load,
+                                        "Take the weights of cost from this file, not those of a "
+                                        "generic GPU")
+      ->type_name("FILE");
+}
+
 int write_out(const std::function<void(const report::Output&)>& write) {
   int error = 0;
   write([&](std::string_view piece) {
@@ -150,11 +163,13 @@ Status default_to_newest(std::string& before, std::string& after) {
 }
 
 Result<analysis::Profile> load_profile(const std::string& file,
-                                       const analysis::ProfileOptions& options) {
+                                       const analysis::ProfileOptions& options,
+                                       const std::shared_ptr<const analysis::DeviceCosts>& device) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
   ProgressLine progress("reading " + file);
-  const auto model = analysis::load_model(std::move(*reader), {});
+  const auto model =
+      analysis::load_model(std::move(*reader), {.frames = {}, .shader = {}, .device = device});
   if (!model) return with_context(model.error(), file);
   if (model->commands.empty())
     return Error{file + ": " + why_no_rows(*model, analysis::By::Draw, {})};

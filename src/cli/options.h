@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analysis/diff/make_profile.h"
+#include "analysis/model/device_costs.h"
 #include "analysis/source/shader_source.h"
 #include "base/status.h"
 #include "report/table/output.h"
@@ -32,6 +34,10 @@ std::vector<std::string> words_of(CLI::Option& option);
 // Adds `--source KIND`. `choice` must outlive the parsing.
 void add_source_option(CLI::App& command, analysis::SourceChoice& choice);
 
+// Adds `--device FILE`: the table of weights of the metric `cost`. `device` must outlive the
+// parsing; null without the option.
+void add_device_option(CLI::App& command, std::shared_ptr<const analysis::DeviceCosts>& device);
+
 // Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write);
 
@@ -47,8 +53,9 @@ Status default_to_newest(std::string& before, std::string& after);
 
 // Loads captures for `tally diff`, `tally snapshot` and `tally check`.
 
-// It is an error if the capture holds no Vulkan commands.
-Result<analysis::Profile> load_profile(const std::string& file,
-                                       const analysis::ProfileOptions& options);
+// It is an error if the capture holds no Vulkan commands. Without a device, its costs are generic.
+Result<analysis::Profile> load_profile(
+    const std::string& file, const analysis::ProfileOptions& options,
+    const std::shared_ptr<const analysis::DeviceCosts>& device = nullptr);
 
 }  // namespace tally::cli

@@ -28,6 +28,7 @@ const Case kCases[] = {
     {"draw-frame-1.txt", {"--by", "draw", "--each", "--frames", "1", "--sort", "command"}},
     {"pass.txt", {"--by", "pass"}},
     {"pass-merged.txt", {"--by", "pass", "--merge"}},
+    {"pass-merged.json", {"--by", "pass", "--merge", "--format", "json", "--top", "1"}},
     {"shader.txt", {"--by", "shader"}},
     {"shader-compute.txt", {"--by", "shader", "--shader", "compute"}},
     {"line.txt", {"--by", "line"}},

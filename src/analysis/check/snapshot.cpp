@@ -147,10 +147,13 @@ bool is_metric(const std::string& id) {
   });
 }
 
+// A snapshot must not change with a table of weights.
+bool is_counted(const Metric& metric) { return metric.device == nullptr; }
+
 void add_counts(Counts& counts, const std::string& kind, const std::string& name,
                 const std::vector<Metric>& metrics, const std::vector<uint64_t>& values) {
   for (size_t m = 0; m < values.size(); ++m) {
-    if (values[m] == 0) continue;
+    if (values[m] == 0 || !is_counted(metrics[m])) continue;
     uint64_t& sum = counts[{kind, printable_name(name), metrics[m].id}];
     sum = saturating_sum(sum, values[m]);
   }
@@ -242,6 +245,7 @@ std::map<CountKey, CodeCount> code_counts(const Profile& profile) {
   const auto add = [&](const char* kind, const std::string& name, const std::string& file,
                        uint32_t line, const std::vector<uint64_t>& values) {
     for (size_t m = 0; m < values.size(); ++m) {
+      if (!is_counted(profile.metrics[m])) continue;
       CodeCount& count = counts[{kind, name, profile.metrics[m].id}];
       count.value = saturating_sum(count.value, values[m]);
       if (count.file.empty()) count.file = file, count.line = line;

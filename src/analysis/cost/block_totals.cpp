@@ -100,11 +100,10 @@ Status BlockTotals::compute_values(const StoredValues& stored_values) {
     totals_[v].values =
         std::make_unique<MetricMatrix>(totals_[v].executions.size(), model_.metrics.size());
   }
-  Status status = model_.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
-    const uint32_t shader = model_.shader_index.find(row.shader),
-                   metric = model_.metric_index.find(row.metric);
-    if (shader == kNone || metric == kNone) return true;
-    for (const uint32_t v : variants_of[shader]) {
+  const Status status = visit_block_costs(model_, [&](const BlockCost& row) {
+    const uint32_t metric = model_.metric_index.find(row.metric);
+    if (metric == kNone) return;
+    for (const uint32_t v : variants_of[row.shader]) {
       if (row.block >= block_count(v)) continue;
       const auto stored = stored_values.find({v, row.block, metric});
       const uint64_t all = totals_[v].with_costs[row.block];
@@ -112,7 +111,6 @@ Status BlockTotals::compute_values(const StoredValues& stored_values) {
           stored == stored_values.end() ? all : all - std::min(all, stored->second.executions);
       totals_[v].values->add(row.block, metric, saturating_product(counted, row.per_execution));
     }
-    return true;
   });
   for (const auto& [key, stored] : stored_values) {
     const auto& [variant, block, metric] = key;

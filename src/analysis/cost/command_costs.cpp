@@ -108,12 +108,9 @@ void CommandCosts::find_draws() {
 }
 
 Status CommandCosts::load_costs() {
-  return model_->reader.for_each_block_cost([&](const store::BlockCostRow& row) {
-    const uint32_t shader = model_->shader_index.find(row.shader);
-    const uint32_t metric = model_->metric_index.find(row.metric);
-    if (shader != kNone && metric != kNone)
-      costs_[{shader, row.block}].emplace_back(metric, row.per_execution);
-    return true;
+  return visit_block_costs(*model_, [&](const BlockCost& cost) {
+    const uint32_t metric = model_->metric_index.find(cost.metric);
+    if (metric != kNone) costs_[{cost.shader, cost.block}].emplace_back(metric, cost.per_execution);
   });
 }
 
@@ -327,15 +324,21 @@ void add_block(const spirv::BlockMap& map, const BlockValues& values,
                const std::vector<Metric>& metrics, std::vector<uint64_t>& rest, LineSums& sums) {
   const spirv::Block& block = map.blocks()[values.block];
   rest.assign(values.metrics.begin(), values.metrics.end());
-  for (const spirv::LineCost& line : map.lines_of(block)) {
-    auto& of_line = sums.at(inlined_function(map, block, line), line.location);
-    for (size_t m = 0; m < metrics.size(); ++m) {
-      uint64_t part = rest[m];
-      if (metrics[m].attribution == Attribution::ByClass)
-        part =
-            std::min(part, saturating_product(values.executions, line.mix[metrics[m].cost_class]));
-      of_line[m] = saturating_sum(of_line[m], part);
-      rest[m] -= part;
+  const auto values_at = [&](const spirv::LineCost& line) -> std::vector<uint64_t>& {
+    return sums.at(inlined_function(map, block, line), line.location);
+  };
+  const auto add = [&](const spirv::LineCost& line, size_t metric, uint64_t part) {
+    uint64_t& sum = values_at(line)[metric];
+    sum = saturating_sum(sum, part);
+  };
+  for (const spirv::LineCost& line : map.lines_of(block)) values_at(line);  // also those of 0
+  for (size_t m = 0; m < metrics.size(); ++m) {
+    if (metrics[m].attribution == Attribution::ByClass) {
+      rest[m] =
+          split_over_lines(metrics[m], map, block, values.executions, rest[m],
+                           [&](const spirv::LineCost& line, uint64_t part) { add(line, m, part); });
+    } else if (block.line_count != 0) {
+      add(map.lines_of(block).front(), m, std::exchange(rest[m], 0));
     }
   }
   if (std::ranges::any_of(rest, [](uint64_t value) { return value != 0; }))

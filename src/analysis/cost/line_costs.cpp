@@ -70,14 +70,11 @@ class CostAttribution {
 
   void attribute_by_class(uint32_t index, const spirv::Block& block, size_t metric,
                           uint64_t total) {
-    uint64_t rest = total;
-    for (const spirv::LineCost& line : map_.lines_of(block)) {
-      const uint64_t cost = line.mix[metrics_[metric].cost_class];
-      const uint64_t part =
-          std::min(rest, saturating_product(totals_.executions(variant_, index), cost));
-      add(analysis::place_of(line.location), metric, part);
-      rest -= part;
-    }
+    const uint64_t rest =
+        split_over_lines(metrics_[metric], map_, block, totals_.executions(variant_, index), total,
+                         [&](const spirv::LineCost& line, uint64_t part) {
+                           add(analysis::place_of(line.location), metric, part);
+                         });
     if (rest != 0) add_without_line(index, metric, rest);
   }
 
@@ -134,17 +131,19 @@ std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
   return line_values(code, code.map, variant, totals, metrics);
 }
 
-std::vector<uint64_t> instruction_values(const spirv::Module& module,
-                                         const spirv::Instruction& instruction, uint32_t variant,
-                                         size_t block, const BlockTotals& totals,
+std::vector<uint64_t> instruction_values(const ShaderCode& code, size_t instruction,
+                                         uint32_t variant, size_t block, const BlockTotals& totals,
                                          const std::vector<Metric>& metrics) {
   const uint64_t executions = totals.executions(variant, block);
-  const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
+  const spirv::CostModel model(code.module);
+  spirv::InstructionMix mix, compiled;
+  model.add(code.module.instruction(instruction), mix);
+  model.add_compiled(code.module.instruction(instruction), code.map.residue(instruction), compiled);
   std::vector<uint64_t> values;
   for (size_t m = 0; m < metrics.size(); ++m) {
     switch (metrics[m].attribution) {
       case Attribution::ByClass:
-        values.push_back(saturating_product(executions, mix[metrics[m].cost_class]));
+        values.push_back(saturating_product(executions, static_cost(metrics[m], mix, compiled)));
         break;
       case Attribution::EveryLine:
         values.push_back(totals.value(variant, block, m));
@@ -242,13 +241,11 @@ std::vector<std::vector<uint64_t>> FunctionTable::values(uint32_t variant,
         case Attribution::EveryLine:
           break;  // entries_
         case Attribution::ByClass:
-          for (const spirv::LineCost& line : code_.map.lines_of(block)) {
-            const uint64_t cost = line.mix[metrics[metric].cost_class];
-            const uint64_t part =
-                std::min(rest, saturating_product(totals.executions(variant, index), cost));
-            add(function_of(block, line), metric, part);
-            rest -= part;
-          }
+          rest =
+              split_over_lines(metrics[metric], code_.map, block, totals.executions(variant, index),
+                               rest, [&](const spirv::LineCost& line, uint64_t part) {
+                                 add(function_of(block, line), metric, part);
+                               });
           [[fallthrough]];
         case Attribution::FirstLine:
           add(function_of(block), metric, rest);

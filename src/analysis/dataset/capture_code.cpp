@@ -25,10 +25,11 @@ void CostRows::begin_block(uint32_t block, std::vector<uint64_t> costs) {
   rest_ = std::move(costs);
 }
 
-void CostRows::add_line(const Place& place, const spirv::InstructionMix& mix) {
+void CostRows::add_line(const Place& place,
+                        const std::function<uint64_t(const Metric&)>& static_cost) {
   for (size_t m = 0; m < metrics_.size(); ++m) {
     const bool by_class = metrics_[m].attribution == Attribution::ByClass;
-    row_[m] = by_class ? mix[metrics_[m].cost_class] : 0;
+    row_[m] = by_class ? static_cost(metrics_[m]) : 0;
     if (counted_[m]) continue;
     row_[m] = std::min(row_[m], rest_[m]);
     rest_[m] -= row_[m];
@@ -290,8 +291,9 @@ void CaptureCode::add_costs_of_lines(const ShaderCode& code, const ShaderSource&
     for (const spirv::LineCost& line : map.lines_of(map.blocks()[b])) {
       const uint32_t own =
           knows_inlining ? first_function_ + function_table_->function_of(block, line) : function;
-      costs_.add_line({line_row(line.location.file, line.location.line), own, line.instance},
-                      line.mix);
+      costs_.add_line(
+          {line_row(line.location.file, line.location.line), own, line.instance},
+          [&](const Metric& metric) { return static_cost(metric, line.mix, map.kept(line)); });
     }
     const auto& location = map.blocks()[b].location;
     costs_.end_block({location ? line_row(location->file, location->line) : kNone, function,
@@ -315,7 +317,10 @@ void CaptureCode::add_costs_of_instructions(const ShaderCode& code) {
     for (const uint32_t i : by_block[b]) {
       const spirv::InstructionMix mix = model.cost_of(code.module.instruction(i));
       if (mix == spirv::InstructionMix()) continue;
-      costs_.add_line({line_row(0, i + 1), function, block.function}, mix);
+      spirv::InstructionMix compiled;
+      model.add_compiled(code.module.instruction(i), code.map.residue(i), compiled);
+      costs_.add_line({line_row(0, i + 1), function, block.function},
+                      [&](const Metric& metric) { return static_cost(metric, mix, compiled); });
     }
     costs_.end_block({kNone, function, block.function}, block.function);
   }

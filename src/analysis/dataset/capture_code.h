@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -103,7 +104,7 @@ class CostRows {
   // The costs of one block, by metric, which its rows must sum to. Rows are added for lines, then
   // one for what is left over.
   void begin_block(uint32_t block, std::vector<uint64_t> costs);
-  void add_line(const Place& place, const spirv::InstructionMix& mix);
+  void add_line(const Place& place, const std::function<uint64_t(const Metric&)>& static_cost);
   // The block's own place. A metric without a cost class has its costs there, and `rest`, an
   // instance, has what is left over.
   void end_block(const Place& place, uint32_t rest);

@@ -475,8 +475,8 @@ class Finder {
       const auto begin =
           std::ranges::lower_bound(uniform, module.definition_index(blocks[b].label_id));
       for (auto i = begin; i != uniform.end() && module.word_offset(*i) < blocks[b].word_end; ++i) {
-        const uint64_t value = instruction_values(module, module.instruction(*i), ran.variant, b,
-                                                  totals_, metrics_)[metric_];
+        const uint64_t value =
+            instruction_values(*ran.code, *i, ran.variant, b, totals_, metrics_)[metric_];
         work = saturating_sum(work, value);
         const spirv::SourceLocation* line = line_of(*ran.code, blocks[b], *i);
         if (line == nullptr) continue;

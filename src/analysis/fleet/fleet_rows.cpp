@@ -33,7 +33,8 @@ class CountSums {
     if (sum.name.empty()) sum.name = item.name, sum.place = item.place;
     if (!code.empty()) sum.codes.insert(code);
     for (size_t m = 0; m < item.values.size(); ++m) {
-      if (item.values[m] == 0) continue;
+      const bool is_counted = metrics[m].device == nullptr;  // else it depends on a table
+      if (item.values[m] == 0 || !is_counted) continue;
       uint64_t& value = sum.values[metrics[m].id];
       value = saturating_sum(value, item.values[m]);
     }

@@ -226,7 +226,8 @@ void separate_branch_metrics(Model& model) {
                 [&](const store::MetricRow& row) { return model.branch_metrics.contains(row.id); });
 }
 
-constexpr store::RowId kSubgroupExecutions = -1;  // no row of a file has this id
+// No row of a file has these ids.
+constexpr store::RowId kSubgroupExecutions = -1, kCost = -2;
 
 // Adds the metric of executions in counted subgroups if there are lanes to compare them with.
 void add_subgroup_executions(Model& model) {
@@ -243,7 +244,26 @@ void add_subgroup_executions(Model& model) {
                                           "efficiency."});
 }
 
-Status load_small_tables(Model& model) {
+void add_cost(Model& model, std::shared_ptr<const DeviceCosts> device) {
+  const bool counts_instructions =
+      std::ranges::any_of(model.metrics, [](const store::MetricRow& row) {
+        const catalogue::Counter* counter = counter_for(row);
+        return counter && counter->number == catalogue::Number::Instructions;
+      });
+  if (!counts_instructions) return;
+  model.cost = static_cast<uint32_t>(model.metrics.size());
+  model.device = device ? std::move(device) : DeviceCosts::generic();
+  model.costs_of_blocks = std::make_shared<CostsOfBlocks>();
+  model.metrics.push_back(
+      {.id = kCost,
+       .name = "cost",
+       .description = fmt::format("Issue slots of one lane on the device \"{}\": executions times "
+                                  "the weights of their classes, without what every compiler "
+                                  "removes.",
+                                  model.device->name())});
+}
+
+Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device) {
   Status status;
   const store::Reader& reader = model.reader;
   take(reader.capture(), model.capture, status);
@@ -264,6 +284,7 @@ Status load_small_tables(Model& model) {
                              model.metrics.size(), kMaxMetrics)};
   separate_branch_metrics(model);
   add_subgroup_executions(model);
+  add_cost(model, std::move(device));
   model.device_index = index_rows(model.devices);
   model.metric_index = index_rows(model.metrics);
   model.module_index = index_rows(model.modules);
@@ -327,8 +348,9 @@ class Timeline {
       const uint32_t own_label = model_.label_index.find(row.label);
       const Submission& submission = *place->second.submission;
       pass_index_.add(row.id, static_cast<uint32_t>(model_.passes.size()));
-      model_.passes.push_back(
-          {row, submission.frame, own_label != kNone ? own_label : submission.label, kNone});
+      model_.passes.push_back({row, submission.frame,
+                               own_label != kNone ? own_label : submission.label, kNone,
+                               place->second.runs});
       return true;
     });
   }
@@ -471,7 +493,7 @@ void select_by_pipeline(Model& model) {
 
 Result<Model> load_model(store::Reader reader, const Selection& selection, Model::Detail detail) {
   Model model{.reader = std::move(reader), .selection = selection};
-  Status status = load_small_tables(model);
+  Status status = load_small_tables(model, selection.device);
   if (status.ok()) status = Timeline(model, detail).load();
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();

@@ -110,7 +110,16 @@ std::vector<Metric> describe_metrics(const Model& model) {
   if (model.subgroup_executions != kNone) {
     metrics[model.subgroup_executions].attribution = Attribution::EveryLine;
   }
+  if (model.cost != kNone) {
+    metrics[model.cost].attribution = Attribution::ByClass;
+    metrics[model.cost].device = model.device;
+  }
   return metrics;
+}
+
+uint64_t static_cost(const Metric& metric, const spirv::InstructionMix& mix,
+                     const spirv::InstructionMix& compiled) {
+  return metric.device ? metric.device->cost_of(compiled) : mix[metric.cost_class];
 }
 
 std::vector<Metric> describe_region_counters(const Model& model) {
@@ -119,14 +128,15 @@ std::vector<Metric> describe_region_counters(const Model& model) {
 
 uint32_t default_metric(const std::vector<Metric>& metrics) {
   for (uint32_t i = 0; i < metrics.size(); ++i) {
-    if (metrics[i].id == "instructions") return i;
+    if (metrics[i].device) return i;
   }
   return 0;
 }
 
 // Work that few programs have comes first: where it is there, it is what they are about.
 std::span<const std::string_view> preferred_metrics() {
-  static constexpr std::string_view kIds[] = {"instructions",
+  static constexpr std::string_view kIds[] = {"cost",
+                                              "instructions",
                                               "matrix_multiply_adds",
                                               "ray_traversals",
                                               "fma",

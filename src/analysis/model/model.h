@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/model/device_costs.h"
 #include "base/containers.h"
 #include "base/status.h"
 #include "store/format/rows.h"
@@ -63,7 +65,7 @@ class Calls {
   NumberTable numbers_;
 };
 
-// The part of a capture that a table covers.
+// The part of a capture that a table covers, and the device whose costs it shows.
 
 // A range of frames; both ends are inclusive.
 struct FrameRange {
@@ -79,6 +81,7 @@ Result<FrameRange> parse_frame_range(std::string_view text);
 struct Selection {
   std::optional<FrameRange> frames;  // nullopt: all frames
   std::string shader;                // a pattern (see matches_pattern); empty: all shaders
+  std::shared_ptr<const DeviceCosts> device = {};  // null: the generic one
 };
 
 // A pattern with * or ? must match the whole text; a pattern without them may match anywhere in it.
@@ -116,6 +119,7 @@ struct Pass {
   uint32_t frame;
   uint32_t label;
   uint32_t number_in_frame;
+  uint32_t runs;  // number of executions that this one sums up
 };
 
 // Maps row ids to indices.
@@ -132,6 +136,13 @@ class IdIndex {
   std::unordered_map<store::RowId, uint32_t> index_;
 };
 
+// The `cost` of one execution of each block, by shader; empty where the code is not known. Made on
+// first use (visit_block_costs).
+struct CostsOfBlocks {
+  bool known = false;
+  std::vector<std::vector<uint64_t>> of_shader;
+};
+
 struct Model {
   store::Reader reader;
   Selection selection;
@@ -144,6 +155,11 @@ struct Model {
   // executions of the blocks whose subgroups are counted. kNone if the capture does not count
   // subgroups. The second is not in the file: it is derived from the others.
   uint32_t subgroup_lanes = kNone, subgroup_executions = kNone;
+  // The position of the metric `cost`, which is not in the file either; kNone if the capture does
+  // not count instructions.
+  uint32_t cost = kNone;
+  std::shared_ptr<const DeviceCosts> device;  // that `cost` is of
+  std::shared_ptr<CostsOfBlocks> costs_of_blocks;
   // The metrics of branches, by their id: the number of the target that they count. Empty if the
   // capture does not count branches.
   std::unordered_map<store::RowId, uint32_t> branch_metrics;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
+#include "analysis/model/metrics.h"
 #include "catalogue/stages.h"
 
 namespace tally::analysis {
@@ -42,14 +44,84 @@ Result<ShaderCode> load(const Model& model, uint32_t shader) {
   if (!row.constants.empty()) module = module->specialized(row.constants);
   const spv::ExecutionModel execution = as_written(
       *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
-  auto map = spirv::BlockMap::build(*module, execution, row.entry_point);
+  auto map = spirv::BlockMap::build(*module, execution, row.entry_point, spirv::CostDetail::Kept);
   if (!map) return map.error();
   ShaderCode code{std::move(*module), std::move(*map), kNone, execution};
   code.entry_block = first_block_of_entry(code, execution, row.entry_point);
   return code;
 }
 
+// The shaders of all pipelines that commands used.
+std::vector<bool> used_shaders(const Model& model) {
+  std::vector<bool> pipelines(model.pipelines.size()), shaders(model.shaders.size());
+  for (const Command& command : model.commands) {
+    if (command.pipeline != kNone) pipelines[command.pipeline] = true;
+  }
+  for (uint32_t p = 0; p < pipelines.size(); ++p) {
+    if (!pipelines[p]) continue;
+    for (const store::RowId id : model.pipelines[p].shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader != kNone) shaders[shader] = true;
+    }
+  }
+  return shaders;
+}
+
+// Line by line, as lines are shown: each rounds by itself.
+std::vector<uint64_t> costs_of_blocks(const spirv::BlockMap& map, const DeviceCosts& device) {
+  std::vector<uint64_t> costs;
+  for (const spirv::Block& block : map.blocks()) {
+    uint64_t cost = device.cost_of(map.kept_without_line(block));
+    for (const spirv::LineCost& line : map.lines_of(block)) cost += device.cost_of(map.kept(line));
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+const std::vector<std::vector<uint64_t>>& costs_of_blocks(const Model& model) {
+  CostsOfBlocks& costs = *model.costs_of_blocks;
+  if (costs.known) return costs.of_shader;
+  costs.known = true;
+  costs.of_shader.resize(model.shaders.size());
+  const std::vector<bool> used = used_shaders(model);
+  for (uint32_t shader = 0; shader < used.size(); ++shader) {
+    if (!used[shader]) continue;
+    const auto code = load(model, shader);
+    if (code) costs.of_shader[shader] = costs_of_blocks(code->map, *model.device);
+  }
+  return costs.of_shader;
+}
+
 }  // namespace
+
+Status visit_block_costs(const Model& model, const std::function<void(const BlockCost&)>& visit) {
+  static const std::vector<std::vector<uint64_t>> kNoCosts;
+  const auto& of_code = model.cost == kNone ? kNoCosts : costs_of_blocks(model);
+  std::vector<std::optional<spirv::CostClass>> classes;  // by metric
+  for (const Metric& metric : describe_metrics(model)) {
+    const bool by_class = metric.attribution == Attribution::ByClass && !metric.device;
+    classes.push_back(by_class ? std::optional(metric.cost_class) : std::nullopt);
+  }
+  std::map<std::pair<uint32_t, uint32_t>, spirv::InstructionMix> without_code;
+  const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+    const uint32_t shader = model.shader_index.find(row.shader);
+    const uint32_t metric = model.metric_index.find(row.metric);
+    if (shader == kNone) return true;
+    visit({shader, row.block, row.metric, row.per_execution});
+    if (model.cost != kNone && of_code[shader].empty() && metric != kNone && classes[metric])
+      without_code[{shader, row.block}].add(*classes[metric], row.per_execution);
+    return true;
+  });
+  if (!status || model.cost == kNone) return status;
+  const store::RowId cost = model.metrics[model.cost].id;
+  for (uint32_t shader = 0; shader < of_code.size(); ++shader) {
+    for (uint32_t block = 0; block < of_code[shader].size(); ++block)
+      visit({shader, block, cost, of_code[shader][block]});
+  }
+  for (const auto& [place, mix] : without_code)
+    visit({place.first, place.second, cost, model.device->cost_of(mix)});
+  return status;
+}
 
 bool ShaderCode::is_countable(size_t block) const {
   const auto& functions = map.functions();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -16,7 +17,18 @@
 
 namespace tally::analysis {
 
-// The static costs of blocks, as the capture file holds them.
+// The static costs of blocks: those that the capture file holds, and the metric `cost`.
+
+// The cost of one execution of a block in a metric, whose row has this id.
+struct BlockCost {
+  uint32_t shader;
+  uint32_t block;
+  store::RowId metric;
+  uint64_t per_execution;
+};
+// Visits the costs of the shaders that the model knows. `cost` is computed from a block's code, or
+// from the classes in the file if the code is not known.
+Status visit_block_costs(const Model& model, const std::function<void(const BlockCost&)>& visit);
 
 // The cost of one execution of each block, by shader.
 class BlockCosts {
@@ -30,12 +42,9 @@ class BlockCosts {
   template <typename Wanted>
   static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
     BlockCosts costs;
-    const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
-      const uint32_t shader = model.shader_index.find(row.shader);
-      if (shader != kNone && wanted(row.metric)) {
-        costs.costs_[{shader, row.block}].push_back({row.metric, row.per_execution});
-      }
-      return true;
+    const Status status = visit_block_costs(model, [&](const BlockCost& cost) {
+      if (wanted(cost.metric))
+        costs.costs_[{cost.shader, cost.block}].push_back({cost.metric, cost.per_execution});
     });
     if (!status) return status.error();
     return costs;

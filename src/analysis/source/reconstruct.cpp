@@ -313,7 +313,7 @@ Result<Reconstruction> reconstruct(const spirv::Module& module, const spirv::Ent
   GlslLines read = read_marks(module, *glsl);
   const auto copy = spirv::Module::parse(with_lines(module, file_name, read.line_of));
   if (!copy) return copy.error();
-  auto map = spirv::BlockMap::build(*copy, entry.model, entry.name);
+  auto map = spirv::BlockMap::build(*copy, entry.model, entry.name, spirv::CostDetail::Kept);
   if (!map) return map.error();
   return Reconstruction{std::move(*map), std::move(read.text)};
 }

@@ -103,8 +103,7 @@ class Listing {
         add(std::to_string(i + 1), texts[i], nullptr);
         continue;
       }
-      const auto values = instruction_values(code_.module, code_.module.instruction(i), variant_,
-                                             block_of[i], totals_, metrics_);
+      const auto values = instruction_values(code_, i, variant_, block_of[i], totals_, metrics_);
       add(std::to_string(i + 1), texts[i], &values);
       if (i + 1 < texts.size() && block_of[i + 1] == block_of[i]) continue;
       if (const BranchCount* count = branch_of(block_of[i])) add_branch(*count);

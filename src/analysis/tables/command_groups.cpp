@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/model/timeline.h"
 #include "base/containers.h"
@@ -102,6 +104,12 @@ class Grouper {
     add_part(group, first_uses_.commands[index], command.gpu_time_ns);
   }
 
+  static uint64_t pixels_of(const Pass& pass) {
+    const auto views = static_cast<uint64_t>(std::popcount(pass.row.view_mask));
+    const uint64_t layers = views != 0 ? views : std::max<uint64_t>(pass.row.layers, 1);
+    return saturating_product(uint64_t{pass.row.width} * pass.row.height, layers * pass.runs);
+  }
+
   void add_pass(uint32_t index) {
     const Pass& pass = model_.passes[index];
     if (by_ == GroupBy::Command || by_ == GroupBy::Pipeline) return;
@@ -110,6 +118,7 @@ class Grouper {
     CommandGroup& group = result_.groups[number];
     if (group.pass == kNone) group.pass = index;
     ++group.passes;
+    group.pixels = saturating_sum(group.pixels, pixels_of(pass));
     note_frame(number, pass.frame);
     add_part(group, first_uses_.passes[index], pass.row.gpu_time_ns);
   }

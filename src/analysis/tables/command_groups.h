@@ -20,6 +20,7 @@ struct CommandGroup {
   uint32_t label = kNone;   // with GroupBy::Label: the label
   uint32_t parent = kNone;  // with GroupBy::Label: the group of the enclosing label
   uint64_t passes = 0;
+  uint64_t pixels = 0;                  // with GroupBy::Pass: of the render areas and layers
   uint64_t draws = 0;                   // executions of draw commands
   uint64_t dispatches = 0;              // executions of all other action commands
   uint64_t frames = 0;                  // number of distinct frames that contain it

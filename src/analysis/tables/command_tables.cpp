@@ -74,6 +74,7 @@ class CommandTable {
     if (by_ == GroupBy::Command) add_invocations(fields);
     add_counts(fields);
     if (by_ != GroupBy::Command) add_invocations(fields);
+    if (by_ == GroupBy::Pass) fields.push_back(overdraw());
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
     std::vector<MakeCell> cells;
@@ -191,6 +192,20 @@ class CommandTable {
       passes.column.shown = by_ != GroupBy::Pass || merged_;
       fields.push_back(std::move(passes));
     }
+  }
+
+  Field overdraw() const {
+    constexpr size_t kFragment = 4;  // the bit of the stage
+    Field field = value_field(
+        "overdraw", "overdraw",
+        "invocations of fragment shaders for each pixel of the render area and layer",
+        [this](size_t g) -> Cell {
+          const uint64_t pixels = groups_.groups[g].pixels;
+          if (pixels == 0) return {};
+          return static_cast<double>(invocations_.at(g, kFragment)) / static_cast<double>(pixels);
+        });
+    field.column.adds_up = false;
+    return std::move(field).hidden();
   }
 
   void add_invocations(std::vector<Field>& fields) const {

@@ -137,6 +137,23 @@ class ShaderTable {
                          .hidden());
   }
 
+  // They do not depend on the number of invocations.
+  std::vector<Field> fields_per_invocation() const {
+    std::vector<Field> fields;
+    for (uint32_t m = 0; m < metrics_.size(); ++m) {
+      if (!metrics_[m].device && metrics_[m].id != "instructions") continue;
+      Field field = value_field(
+          metrics_[m].id + "_per_invocation", metrics_[m].title + "/inv",
+          metrics_[m].title + " divided by invocations", [this, m](size_t r) -> Cell {
+            if (invocations_[r] == 0) return {};
+            return static_cast<double>(values_.at(r, m)) / static_cast<double>(invocations_[r]);
+          });
+      field.column.adds_up = false;
+      fields.push_back(std::move(field).hidden());
+    }
+    return fields;
+  }
+
   std::string reason(size_t row) const {
     if (row == unknown_) return {};
     const std::string& own = model_.shaders[variants_[row].shader].not_instrumented;
@@ -158,7 +175,8 @@ class ShaderTable {
     table.id = "shader";
     table.title = "Shaders";
     const std::vector<Field> before = fields();
-    const std::vector<Field> after = {reason_field()};
+    std::vector<Field> after = fields_per_invocation();
+    after.push_back(reason_field());
     add_columns(table, before);
     add_metric_columns(table, metrics_);
     add_columns(table, after);
@@ -447,9 +465,8 @@ class LineTable {
       const spirv::Block& b = code.map.blocks()[block];
       for (size_t i = code.module.definition_index(b.label_id);
            i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
-        const auto values = instruction_values(code.module, code.module.instruction(i), variant,
-                                               block, totals_, metrics_);
-        if (metrics_.empty() || values[default_metric(metrics_)] == 0) continue;
+        if (!spirv::is_executed(code.module, code.module.instruction(i))) continue;
+        const auto values = instruction_values(code, i, variant, block, totals_, metrics_);
         add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(),
                 SourceOrigin::Spirv, {variant}, values, texts[i]);
       }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <memory>
 
 #include "analysis/model/load_model.h"
 #include "analysis/model/names.h"
@@ -97,6 +98,76 @@ TEST(MetricMatrix, widens_to_64_bits_if_a_value_needs_it) {
   matrix.add(1, 0, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(matrix.at(1, 0), std::numeric_limits<uint64_t>::max());
   EXPECT_TRUE(matrix.is_zero(1));
+}
+
+// Replaces a number by its sine; loads it a second time and multiplies it for nothing.
+const char* const kSine = R"(
+OpCapability Shader
+%glsl = OpExtInstImport "GLSL.std.450"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "sine.comp"
+OpSource GLSL 450 %file "float x = a, y = a * a;
+  x = sin(x);
+  a = x;"
+OpDecorate %block BufferBlock
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%f32 = OpTypeFloat 32
+%u32 = OpTypeInt 32 0
+%block = OpTypeStruct %f32
+%pointer = OpTypePointer Uniform %block
+%element = OpTypePointer Uniform %f32
+%buffer = OpVariable %pointer Uniform
+%zero = OpConstant %u32 0
+%function = OpTypeFunction %void
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %file 1 1
+%at = OpAccessChain %element %buffer %zero
+%x = OpLoad %f32 %at
+%again = OpLoad %f32 %at
+%unused = OpFMul %f32 %again %x
+OpLine %file 2 1
+%sine = OpExtInst %f32 %glsl Sin %x
+OpLine %file 3 1
+OpStore %at %sine
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(Tables, cost_ranks_lines_by_weights_and_leaves_counts_alone) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kSine))), {},
+                   {}, {2});
+    scene.finish();
+  }
+  Analyzer generic = open();
+  const Table lines = require(generic.table(By::Line, {}));
+  EXPECT_EQ(lines.sorted_by, "cost");
+  // A load or store of four bytes is 5, a sine 4; the second load and the product are left out.
+  EXPECT_THAT(texts(lines, "location"), ElementsAre("sine.comp:1", "sine.comp:3", "sine.comp:2"));
+  EXPECT_THAT(numbers(lines, "cost"), ElementsAre(10, 10, 8));
+  EXPECT_THAT(numbers(lines, "instructions"), ElementsAre(8, 4, 2));
+  const Table shaders = require(generic.table(By::Shader, {}));
+  EXPECT_EQ(cell(shaders, 0, "cost"), Cell(uint64_t{28}));
+  EXPECT_EQ(cell(shaders, 0, "cost_per_invocation"), Cell(14.0));
+  EXPECT_EQ(cell(shaders, 0, "instructions_per_invocation"), Cell(7.0));
+
+  auto device = DeviceCosts::parse("d", R"({"name": "d", "weights": {"special_function": 100}})",
+                                   DeviceCosts::generic().get());
+  ASSERT_TRUE(device.ok());
+  Analyzer own = open({.frames = {},
+                       .shader = {},
+                       .device = std::make_shared<const DeviceCosts>(std::move(*device))});
+  const Table by_own = require(own.table(By::Line, {}));
+  EXPECT_THAT(numbers(by_own, "cost"), ElementsAre(200, 10, 10));
+  EXPECT_THAT(numbers(by_own, "instructions"), ElementsAre(2, 8, 4));
 }
 
 TEST_F(Tables, labels_nested_100000_deep_are_summed_in_linear_time) {
@@ -258,7 +329,7 @@ TEST_F(Tables, what_ran_uncounted_is_not_0_and_leaves_no_share) {
     EXPECT_EQ(cell(table, 1, "instructions"), Cell());
     EXPECT_FALSE(table.column_index("share"));
     EXPECT_EQ(table.notes.at(0),
-              "No share: 1 of 2 rows lack instructions: they ran without being counted.");
+              "No share: 1 of 2 rows lack cost: they ran without being counted.");
     Analyzer first = open({.frames = FrameRange{0, 0}, .shader = {}});
     EXPECT_EQ(cell(require(first.table(by, {})), 0, "share"), Cell(100.0));
   }
@@ -609,7 +680,7 @@ TEST_F(Permutations, of_a_shader_have_separate_rows_by_hash_and_specialization) 
 
 TEST_F(Permutations, have_separate_lines_and_blocks) {
   Analyzer analyzer = open();
-  const Table lines = require(analyzer.table(By::Line, {}));
+  const Table lines = require(analyzer.table(By::Line, {.sort = "instructions"}));
   std::vector<std::string> last;  // the shaders with line 6, hottest first
   for (size_t r = 0; r < lines.rows.size(); ++r) {
     if (cell(lines, r, "location") != Cell("branch.comp:6")) continue;

@@ -33,6 +33,7 @@ struct DiffOptions {
   analysis::SourceChoice source = analysis::SourceChoice::Auto;
   std::optional<size_t> top;
   std::optional<size_t> width;
+  std::shared_ptr<const analysis::DeviceCosts> device;
 
   bool json() const { return format == "json"; }
   size_t rows() const { return top.value_or(json() ? 0 : by.empty() ? kOverviewRows : kDiffRows); }
@@ -84,26 +85,27 @@ Result<std::vector<DiffedPair>> diffed_pairs(const DiffOptions& options) {
 }
 
 // Adds the shaders that differ to those of which GLSL is wanted.
-Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, analysis::ProfileOptions& wanted) {
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options,
+                                      analysis::ProfileOptions& wanted) {
   if (pair.before.empty() || pair.after.empty()) {
     analysis::CaptureDiff only;
     only.notes.push_back(pair.before.empty() ? pair.after + " is new" : pair.before + " is gone");
     return only;
   }
-  const auto before = load_profile(pair.before, wanted);
+  const auto before = load_profile(pair.before, wanted, options.device);
   if (!before) return before.error();
-  const auto after = load_profile(pair.after, wanted);
+  const auto after = load_profile(pair.after, wanted, options.device);
   if (!after) return after.error();
   if (wanted.commands == analysis::CommandDetail::Digests) {
     // Few of many commands differ, in general: only these get items.
     wanted.commands = analysis::CommandDetail::Items;
     wanted.chosen_commands =
         std::make_shared<const std::vector<Hash128>>(analysis::differing_commands(*before, *after));
-    if (!wanted.chosen_commands->empty()) return diff_of(pair, wanted);
+    if (!wanted.chosen_commands->empty()) return diff_of(pair, options, wanted);
   }
   if (wanted.code && wanted.reconstructed.empty()) {
     wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
-    if (!wanted.reconstructed.empty()) return diff_of(pair, wanted);
+    if (!wanted.reconstructed.empty()) return diff_of(pair, options, wanted);
   }
   return compare(*before, *after);
 }
@@ -117,10 +119,10 @@ Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions&
       .chosen_commands = {},
       .source = options.source,
       .reconstructed = {}};
-  auto diff = diff_of(pair, wanted);
+  auto diff = diff_of(pair, options, wanted);
   if (!diff || !options.by.empty() || diff->empty() || !diff->same_code) return diff;
   wanted.commands = analysis::CommandDetail::Digests;
-  return diff_of(pair, wanted);
+  return diff_of(pair, options, wanted);
 }
 
 std::vector<DiffBy> tables_of(const DiffOptions& options) {
@@ -242,6 +244,7 @@ void add_diff(CLI::App& app, Action& chosen) {
                    "Sort by the change of this metric, e.g. texture_samples or draws")
       ->type_name("METRIC");
   add_source_option(*command, options->source);
+  add_device_option(*command, options->device);
   command->add_option("--format", options->format, "text, markdown or json")
       ->check(one_of({"text", "markdown", "json"}))
       ->type_name("FORMAT");

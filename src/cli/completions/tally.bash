@@ -62,11 +62,12 @@ _tally() {
         --shader) ;;
         --annotate) ;;
         --disassemble) ;;
+        --device) _tally_files ;;
         --source) _tally_words 'auto debug glsl spirv' ;;
         --sources) _tally_files ;;
         --format) _tally_words 'text json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --each --annotate --disassemble --device --source --sources --format --width' || _tally_files ;;
       esac
       ;;
     explain)
@@ -83,9 +84,10 @@ _tally() {
         --top) ;;
         --sort) ;;
         --source) _tally_words 'auto debug glsl spirv' ;;
+        --device) _tally_files ;;
         --format) _tally_words 'text markdown json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --source --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --source --device --format --width' || _tally_files ;;
       esac
       ;;
     snapshot)
@@ -120,10 +122,11 @@ _tally() {
         --metric) ;;
         --frames) ;;
         --shader) ;;
+        --device) _tally_files ;;
         --to) _tally_files ;;
         --commit) ;;
         --scene) ;;
-        *) _tally_options '-h --help --format -o --output --force --by --metric --frames --shader --verbatim --to --commit --scene' || _tally_files ;;
+        *) _tally_options '-h --help --format -o --output --force --by --metric --frames --shader --device --verbatim --to --commit --scene' || _tally_files ;;
       esac
       ;;
     merge)

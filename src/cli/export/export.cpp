@@ -34,6 +34,7 @@ struct ExportOptions {
   std::string metric;
   std::string frames;
   std::string shader;
+  std::shared_ptr<const analysis::DeviceCosts> device;
   bool verbatim = false;
 };
 
@@ -151,7 +152,7 @@ const Format& format_of(const ExportOptions& options) {
 }
 
 Result<analysis::Selection> selection_of(const ExportOptions& options) {
-  analysis::Selection selection{.frames = {}, .shader = options.shader};
+  analysis::Selection selection{.frames = {}, .shader = options.shader, .device = options.device};
   if (options.frames.empty()) return selection;
   const auto range = analysis::parse_frame_range(options.frames);
   if (!range) return range.error();
@@ -202,8 +203,8 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
   CLI::Option* to =
       command.add_option("--to", options.folder, "Add the captures to a data set of many")
           ->type_name("FOLDER");
-  for (const char* other :
-       {"--output", "--force", "--by", "--metric", "--frames", "--shader", "--verbatim"})
+  for (const char* other : {"--output", "--force", "--by", "--metric", "--frames", "--shader",
+                            "--device", "--verbatim"})
     to->excludes(command.get_option(other));
   to->excludes(format);
   command
@@ -245,12 +246,13 @@ void add_export(CLI::App& app, Action& chosen) {
       ->type_name("WHAT");
   command
       ->add_option("--metric", options->metric,
-                   "Metric of speedscope and collapsed (default: instructions)")
+                   "Metric of speedscope and collapsed (default: cost)")
       ->type_name("NAME");
   command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
       ->type_name("PATTERN");
+  add_device_option(*command, options->device);
   command->add_flag("--verbatim", options->verbatim,
                     "In csv, put no apostrophe before texts that a spreadsheet takes for formulas");
   add_to_options(*command, options->to, format);

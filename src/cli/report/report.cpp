@@ -74,6 +74,7 @@ struct ReportOptions {
   std::optional<size_t> top;
   std::optional<size_t> width;
   analysis::TableOptions table;
+  std::shared_ptr<const analysis::DeviceCosts> device;
 
   bool json() const { return format == "json"; }
   bool is_overview() const { return by.empty() && annotate.empty() && disassemble.empty(); }
@@ -96,6 +97,7 @@ Result<analysis::Selection> selection_of(const ReportOptions& options) {
     selection.frames = *range;
   }
   selection.shader = options.shader;
+  selection.device = options.device;
   if (!options.annotate.empty()) selection.shader = options.annotate;
   if (!options.disassemble.empty()) selection.shader = options.disassemble;
   return selection;
@@ -339,6 +341,7 @@ void add_report(CLI::App& app, Action& chosen) {
       ->excludes(heatmap)
       ->excludes(html)
       ->excludes(annotate);
+  add_device_option(*command, options->device);
   add_source_option(*command, options->source);
   command
       ->add_option("--sources", options->sources,

@@ -30,7 +30,7 @@ std::string change_name(analysis::Change change);
 // Differences as JSON for scripts. docs/reference/diff-json.md documents what is made here;
 // kDiffJsonVersion rises when something that a script may rely on changes.
 
-inline constexpr int kDiffJsonVersion = 2;
+inline constexpr int kDiffJsonVersion = 3;
 
 // The difference between two captures of a pair of folders, or of the two captures.
 struct NamedDiff {

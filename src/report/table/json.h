@@ -13,7 +13,7 @@
 
 namespace tally::report {
 
-inline constexpr int kJsonVersion = 4;
+inline constexpr int kJsonVersion = 5;
 
 // Writes row by row; only one row is in memory at a time.
 void write_json(const analysis::Summary& summary, const std::vector<analysis::Table>& tables,

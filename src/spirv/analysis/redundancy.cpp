@@ -17,7 +17,7 @@ namespace {
 
 using spv::Op;
 
-// What the analysis knows of an instruction.
+// The effect of an instruction, as far as the analysis knows it.
 enum class Effect : uint8_t {
   None,    // it is not executed
   Pure,    // it depends on its operands alone
@@ -346,7 +346,7 @@ class FunctionAnalysis {
     if (live_.insert(index).second) open_.push_back(index);
   }
 
-  // What a live instruction uses is live. A store uses its variable without reading it.
+  // The operands of a live instruction are live. A store uses its variable without reading it.
   void visit_live(const Instruction& instruction) {
     const bool is_store = instruction.opcode() == Op::OpStore;
     size_t n = 0;
@@ -384,7 +384,7 @@ class FunctionAnalysis {
 
   std::unordered_map<uint32_t, uint32_t> leaders_;  // by id: the first id with its value
   std::unordered_set<uint32_t> constants_;          // ids of what is computed of constants
-  // Of the current block: the id with the value, by opcode, type and operands.
+  // The ids with the values of the current block, by opcode, type and operands.
   std::unordered_map<std::vector<uint32_t>, uint32_t, KeyHash> values_;
   std::unordered_map<uint32_t, uint32_t> versions_;  // of a function's variable
   uint32_t last_version_ = 0, external_ = 0, unknown_store_ = 0;

@@ -38,7 +38,7 @@ export interface Head {
   tool_version: string;            // of the tally that wrote the page
   strings: string[];               // names, source texts (one string a file), calls ... shared by all captures
   captures: Capture[];             // [new] or, with --against, [new, old]
-  default_metric: string;          // the metric by which the page opens: "instructions" where there is one
+  default_metric: string;          // the metric by which the page opens: "cost" where there is one
   preferred_metrics: string[];     // those that tables and totals show where they are not all zero, the most informative first
   against: { notes: string[] } | null;  // with --against: what makes the captures hard to compare
 }
