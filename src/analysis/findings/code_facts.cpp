@@ -226,7 +226,9 @@ Hash128 code_hash(const spirv::Module& module) {
     if (at.result_id() != 0) words.push_back(renumbered(at.result_id()));
     const spirv::OpcodeLayout layout = spirv::opcode_layout(at.opcode());
     for (size_t o = 0; o < at.operand_count(); ++o) {
-      const bool is_id = at.opcode() == spv::Op::OpExtInst ? o != 1 : layout.is_id(o);
+      const bool is_id = at.opcode() == spv::Op::OpExtInst
+                             ? o != 1
+                             : layout.is_id(o) || at.opcode() == spv::Op::OpPhi;
       words.push_back(is_id ? renumbered(at.operand(o)) : at.operand(o));
     }
   }
