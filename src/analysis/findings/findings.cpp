@@ -137,6 +137,7 @@ class Finder {
     find_empty_passes();
     find_same_code();
     for (const Ran& ran : ran_) {
+      if (share_of(ran.work) < kLeastShare) break;  // the rest has less
       find_discards(ran);
       find_loop_limits(ran);
       find_one_way_branches(ran);
@@ -235,8 +236,6 @@ class Finder {
       return samples != attachment.end() && samples->is_number() && *samples != 1;
     });
   }
-
-  // ---- Words
 
   double share_of(uint64_t work) const { return ratio(work, work_); }
   std::string metric_name() const {
@@ -435,8 +434,10 @@ class Finder {
       const auto taken = std::ranges::find_if(branch.taken, [](const auto& n) { return *n != 0; });
       const std::string& label =
           branch.branch.targets[static_cast<size_t>(taken - branch.taken.begin())].label;
-      found.emplace_back(times, place(ran, branch.branch.location,
-                                      fmt::format("{} times, always {}", number(times), label)));
+      std::string numbers = fmt::format("{} times, always {}", number(times), label);
+      found.emplace_back(times, branch.branch.location
+                                    ? place(ran, branch.branch.location, std::move(numbers))
+                                    : place_of_block(ran, branch.branch.block, std::move(numbers)));
     }
     if (found.empty()) return;
     std::ranges::stable_sort(found, std::greater(), &std::pair<uint64_t, FindingPlace>::first);
