@@ -546,8 +546,8 @@ class Finder {
   // ---- Modules with the same code
 
   void find_same_code() {
-    std::map<Hash128, std::vector<const Ran*>> by_code;
-    for (const Ran& ran : ran_) by_code[code_hash(ran.code->module)].push_back(&ran);
+    std::map<std::string, std::vector<const Ran*>> by_code;
+    for (const Ran& ran : ran_) by_code[to_string(code_hash(ran.code->module))].push_back(&ran);
     for (const auto& [hash, same] : by_code) {
       std::vector<FindingPlace> places;
       std::vector<std::string> modules;
