@@ -177,7 +177,7 @@ TEST_F(Slower, a_second_draw_is_found_in_its_pass_and_blames_no_line) {
   EXPECT_THAT(blamed("function"), IsEmpty());
   EXPECT_THAT(blamed("line"), IsEmpty());
   EXPECT_THAT(names("shader"), UnorderedElementsAre("quad.vert", "lamps.frag"));
-  EXPECT_THAT(overview(), HasSubstr("\nDraws and dispatches, by change of instructions\n"))
+  EXPECT_THAT(overview(), HasSubstr("\nDraws and dispatches, by change of cost\n"))
       << "the code is the same";
   expect_check_fails();
 }
