@@ -94,6 +94,30 @@ struct PassContext {
   }
 };
 
+// Arithmetic on 32-bit integers and booleans, for classes that emit much of it.
+class WordCode {
+ protected:
+  explicit WordCode(Editor& editor)
+      : editor_(editor), boolean_(editor.type_bool()), u32_(editor.type_int(32)) {}
+
+  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
+  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
+    return code.emit(op, u32_, {a, b});
+  }
+  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
+    return code.emit(op, boolean_, {a, b});
+  }
+  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
+    return code.emit(spv::Op::OpLogicalAnd, boolean_, {a, b});
+  }
+  uint32_t select(InstructionBuilder& code, uint32_t condition, uint32_t yes, uint32_t no) const {
+    return code.emit(spv::Op::OpSelect, u32_, {condition, yes, no});
+  }
+
+  Editor& editor_;
+  uint32_t boolean_, u32_;
+};
+
 // Access to memory by 64-bit addresses, for all counting code.
 
 class PhysicalMemory {

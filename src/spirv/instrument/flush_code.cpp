@@ -27,13 +27,11 @@ constexpr size_t kTogether = 4;
 
 FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
                      std::span<const uint32_t> variables)
-    : tools_(tools),
-      editor_(tools.context.editor),
+    : WordCode(tools.context.editor),
+      tools_(tools),
       slots_(slots),
       variables_(variables),
       subgroup_(editor_),
-      u32_(editor_.type_int(32)),
-      boolean_(editor_.type_bool()),
       packs_(variables.size() * kPacksPerWord) {
   for (const PrivateSlot& slot : slots) {
     if (slot.kind == Kind::Flag) ++pack_of(slot).flags;
@@ -42,15 +40,6 @@ FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
 
 FlushCode::Pack& FlushCode::pack_of(const PrivateSlot& slot) {
   return packs_[slot.variable * kPacksPerWord + slot.bit / kPacked];
-}
-
-uint32_t FlushCode::select(InstructionBuilder& code, uint32_t condition, uint32_t yes,
-                           uint32_t no) {
-  return code.emit(Op::OpSelect, u32_, {condition, yes, no});
-}
-
-uint32_t FlushCode::both(InstructionBuilder& code, uint32_t one, uint32_t other) {
-  return code.emit(Op::OpLogicalAnd, boolean_, {one, other});
 }
 
 void FlushCode::emit(InstructionBuilder& code) {

@@ -33,7 +33,7 @@ struct PrivateSlot {
   bool of_samples = false;      // a number of a fragment's samples
 };
 
-class FlushCode {
+class FlushCode : WordCode {
  public:
   // Counter i is slots[i]; `variables` are ids of private 32-bit variables.
   FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
@@ -76,16 +76,11 @@ class FlushCode {
   uint32_t packed_flags(InstructionBuilder& code, const PrivateSlot& slot);
   uint32_t own(InstructionBuilder& code, const PrivateSlot& slot);
   uint32_t flag(InstructionBuilder& code, const PrivateSlot& slot);
-  uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
-  uint32_t select(InstructionBuilder& code, uint32_t condition, uint32_t yes, uint32_t no);
-  uint32_t both(InstructionBuilder& code, uint32_t one, uint32_t other);
 
   CountingTools tools_;
-  Editor& editor_;
   std::span<const PrivateSlot> slots_;
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
-  uint32_t u32_, boolean_;
   std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
   std::vector<Pack> packs_;       // of all variables, in order
   uint32_t lanes_ = 0;            // number of lanes that share the work

@@ -13,11 +13,9 @@ using spv::Op;
 using spv::StorageClass;
 
 PrimitiveSet::PrimitiveSet(PassContext& context, Builtins& builtins)
-    : context_(context),
-      editor_(context.editor),
+    : WordCode(context.editor),
+      context_(context),
       builtins_(builtins),
-      boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)),
       u64_(editor_.type_int(64)),
       memory_(context),
       scope_(memory_.scope()),
@@ -31,13 +29,6 @@ PrimitiveSet::PrimitiveSet(PassContext& context, Builtins& builtins)
   editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
   slots_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
   slot_pointer_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u64_);
-}
-
-uint32_t PrimitiveSet::binary(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, u32_, {a, b});
-}
-uint32_t PrimitiveSet::compare(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, boolean_, {a, b});
 }
 
 // 0 if the preceding stages do not write PrimitiveId.
@@ -138,8 +129,8 @@ using spv::StorageClass;
 
 RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
                                const TaggedRecordPointers& pointers)
-    : context_(context),
-      editor_(context.editor),
+    : WordCode(context.editor),
+      context_(context),
       builtins_(builtins),
       helper_mask_(helper_mask),
       pointers_(pointers),
@@ -148,8 +139,6 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
       together_(context.use_subgroups && context.options.counting != Counting::Lane),
       masked_(together_ && context.options.driver.masks_branches &&
               !context.options.regions->primitives),
-      boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
       begin_function_(editor_.new_id()),
       flush_function_(editor_.new_id()) {
@@ -393,16 +382,6 @@ void RegionCounting::finish() {
                });
   add_function(flush_function_, "tally.flush_region",
                [&](InstructionBuilder& code, uint32_t, uint32_t block) { flush(code, block); });
-}
-
-uint32_t RegionCounting::binary(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, u32_, {a, b});
-}
-uint32_t RegionCounting::compare(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, boolean_, {a, b});
-}
-uint32_t RegionCounting::both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
-  return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
 }
 
 // Here the lanes of a subgroup are still together, and nothing has to be kept until they end.

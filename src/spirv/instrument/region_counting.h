@@ -27,7 +27,7 @@ namespace tally::spirv {
 // probing (Knuth, The Art of Computer Programming 3, 6.4, algorithm L) and insertion by compare and
 // exchange. Exact up to the table's limit under any concurrency.
 
-class PrimitiveSet {
+class PrimitiveSet : WordCode {
  public:
   PrimitiveSet(PassContext& context, Builtins& builtins);
 
@@ -48,21 +48,17 @@ class PrimitiveSet {
   uint32_t first_slot(InstructionBuilder& code, uint32_t primitive, uint32_t draw);
   uint32_t try_slot(InstructionBuilder& code, const Place& place, uint32_t slot, uint32_t key);
   uint32_t claim(InstructionBuilder& code, const Place& place, uint32_t slot, uint32_t key);
-  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
-  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
-  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
 
   PassContext& context_;
-  Editor& editor_;
   Builtins& builtins_;
-  uint32_t boolean_, u32_, u64_;
+  uint32_t u64_;
   PhysicalMemory memory_;
   uint32_t scope_, relaxed_;
   uint32_t slots_type_;    // pointer to an array of 64-bit slots
   uint32_t slot_pointer_;  // pointer to one
 };
 
-class RegionCounting {
+class RegionCounting : WordCode {
  public:
   RegionCounting(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
                  const TaggedRecordPointers& pointers);
@@ -90,10 +86,6 @@ class RegionCounting {
   void add_variable_value(catalogue::Number number, uint32_t variable);
   void add_byte_value(catalogue::Number number, Byte byte);
 
-  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
-  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
-  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
-  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const;
   template <typename Body>
   void add_function(uint32_t id, std::string_view name, Body&& body);
   // The block of the pass: named by the draw's header, or the region pointer's own address.
@@ -116,7 +108,6 @@ class RegionCounting {
   void flush(InstructionBuilder& code, uint32_t block);
 
   PassContext& context_;
-  Editor& editor_;
   Builtins& builtins_;
   HelperMask& helper_mask_;
   const TaggedRecordPointers& pointers_;
@@ -124,7 +115,7 @@ class RegionCounting {
   RegionPlace place_;
   bool together_;  // the lanes of a subgroup sum before they write
   bool masked_;    // ... for a driver that executes both sides of branches
-  uint32_t boolean_, u32_, uvec2_;
+  uint32_t uvec2_;
   uint32_t begin_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
   std::vector<Counter> counters_;

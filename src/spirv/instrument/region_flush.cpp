@@ -10,12 +10,7 @@ using spv::Op;
 using spv::StorageClass;
 
 RegionPlace::RegionPlace(PassContext& context, Builtins& builtins)
-    : context_(context),
-      editor_(context.editor),
-      builtins_(builtins),
-      memory_(context),
-      boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)) {
+    : WordCode(context.editor), context_(context), builtins_(builtins), memory_(context) {
   block_type_ = make_block_type(u32_, 4);
 }
 
@@ -28,16 +23,6 @@ uint32_t RegionPlace::make_block_type(uint32_t word_type, uint32_t word_bytes) {
   editor_.decorate(block, spv::Decoration::Block);
   editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
   return editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
-}
-
-uint32_t RegionPlace::binary(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, u32_, {a, b});
-}
-uint32_t RegionPlace::compare(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
-  return code.emit(op, boolean_, {a, b});
-}
-uint32_t RegionPlace::both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
-  return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
 }
 
 uint32_t RegionPlace::load(InstructionBuilder& code, uint32_t block, RegionWord index) const {
@@ -217,7 +202,7 @@ using spv::Op;
 RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
                          RegionPlace& place, std::span<const RegionValue> values,
                          std::span<const uint32_t> variables, bool together)
-    : editor_(context.editor),
+    : WordCode(context.editor),
       builtins_(builtins),
       helper_mask_(helper_mask),
       place_(place),
@@ -225,8 +210,6 @@ RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& h
       variables_(variables),
       subgroup_(editor_),
       together_(together),
-      boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)),
       sums_(variables.size()) {
   size_t of_blocks = 0;
   std::vector<bool> is_summed(variables.size());
@@ -412,15 +395,13 @@ constexpr uint32_t kFirstWord = static_cast<uint32_t>(RegionWord::AccumulatorsLo
 MaskedRegionFlush::MaskedRegionFlush(PassContext& context, HelperMask& helper_mask,
                                      RegionPlace& place, std::span<const RegionValue> values,
                                      OwnValue own)
-    : editor_(context.editor),
+    : WordCode(context.editor),
       helper_mask_(helper_mask),
       place_(place),
       values_(values),
       own_(std::move(own)),
       subgroup_(editor_),
       words_(context.options.regions->multiview ? kWords : kWords - 1),
-      boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)),
       int64_(context.options.int64) {}
 
 void MaskedRegionFlush::emit(InstructionBuilder& code, uint32_t block) {

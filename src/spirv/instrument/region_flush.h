@@ -29,7 +29,7 @@ namespace tally::spirv {
 // Finds the accumulators of a fragment from the block of the render pass and the fragment's
 // position (probe/region.h).
 
-class RegionPlace {
+class RegionPlace : WordCode {
  public:
   static constexpr uint32_t kNowhere = ~0u;
 
@@ -62,16 +62,11 @@ class RegionPlace {
   uint32_t make_block_type(uint32_t word_type, uint32_t word_bytes);
   Pair split(InstructionBuilder& code, uint32_t pair) const;
   uint32_t layer(InstructionBuilder& code, const Load& load);
-  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
-  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
-  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
-  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const;
 
   PassContext& context_;
-  Editor& editor_;
   Builtins& builtins_;
   PhysicalMemory memory_;
-  uint32_t boolean_, u32_, block_type_;
+  uint32_t block_type_;
   uint32_t pairs_type_ = 0;  // a pointer to the block as 64-bit words; 0 until needed
 };
 
@@ -101,7 +96,7 @@ inline constexpr uint32_t kEveryInvocation = ~0u;
 std::vector<RegionValue> class_values(const CounterPlan& plan, const BlockMap& map,
                                       std::span<const uint32_t> variables);
 
-class RegionFlush {
+class RegionFlush : WordCode {
  public:
   // `variables`: ids of the private variables that the values refer to. `together`: whether the
   // stage has subgroup operations.
@@ -143,21 +138,6 @@ class RegionFlush {
   }
   uint32_t is_wanted(InstructionBuilder& code, uint32_t bits);
 
-  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
-  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
-    return code.emit(op, u32_, {a, b});
-  }
-  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
-    return code.emit(op, boolean_, {a, b});
-  }
-  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
-    return code.emit(spv::Op::OpLogicalAnd, boolean_, {a, b});
-  }
-  uint32_t select(InstructionBuilder& code, uint32_t condition, uint32_t yes, uint32_t no) const {
-    return code.emit(spv::Op::OpSelect, u32_, {condition, yes, no});
-  }
-
-  Editor& editor_;
   Builtins& builtins_;
   HelperMask& helper_mask_;
   RegionPlace& place_;
@@ -165,7 +145,6 @@ class RegionFlush {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   bool together_;
-  uint32_t boolean_, u32_;
   uint32_t accumulators_ = 0;  // up to the last one that the shader adds to
   // Indices of the block counters that the subgroup sums, and of the variable with bytes, if there
   // is one. The ids of the sums, by variable.
@@ -186,7 +165,7 @@ class RegionFlush {
 // - One lane loads the words of the block and passes them on, and the same lane does all additions.
 // - A loop over the enabled counters replaces a branch for each possible counter.
 
-class MaskedRegionFlush {
+class MaskedRegionFlush : WordCode {
  public:
   // `own` emits the code for the lane's value of a counter.
   using OwnValue = std::function<uint32_t(InstructionBuilder&, const RegionValue&)>;
@@ -214,29 +193,13 @@ class MaskedRegionFlush {
   void add_in_turn(InstructionBuilder& code, const Place& place, uint32_t region, uint32_t mine);
   uint32_t chosen(InstructionBuilder& code, uint32_t bit);
 
-  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
-  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
-    return code.emit(op, u32_, {a, b});
-  }
-  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
-    return code.emit(op, boolean_, {a, b});
-  }
-  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const {
-    return code.emit(spv::Op::OpLogicalAnd, boolean_, {a, b});
-  }
-  uint32_t select(InstructionBuilder& code, uint32_t condition, uint32_t yes, uint32_t no) const {
-    return code.emit(spv::Op::OpSelect, u32_, {condition, yes, no});
-  }
-
-  Editor& editor_;
   HelperMask& helper_mask_;
   RegionPlace& place_;
   std::span<const RegionValue> values_;
   OwnValue own_;
   SubgroupCode subgroup_;
   std::vector<uint32_t> words_;  // ids
-  uint32_t boolean_, u32_;
-  bool int64_;  // the device has 64-bit integers
+  bool int64_;                   // the device has 64-bit integers
 };
 
 }  // namespace tally::spirv
