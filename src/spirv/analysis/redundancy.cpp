@@ -36,11 +36,6 @@ struct KeyHash {
   }
 };
 
-bool is_texture(CostRule rule) {
-  return rule == CostRule::TextureSample || rule == CostRule::TextureGather ||
-         rule == CostRule::TextureFetch || rule == CostRule::ImageLoad;
-}
-
 // Memory that a shader cannot write.
 bool is_read_only(spv::StorageClass storage) {
   return storage == spv::StorageClass::Input || storage == spv::StorageClass::UniformConstant ||
@@ -122,20 +117,6 @@ class FunctionAnalysis {
     if (module_.ext_inst_set(instruction.operand(0)) != ExtInstSet::Glsl450) return Effect::Other;
     const uint32_t number = instruction.operand(1);
     return number == GLSLstd450Modf || number == GLSLstd450Frexp ? Effect::Other : Effect::Pure;
-  }
-
-  // Calls visit(operand, is_id) for each operand. A phi has ids alone; a texture operation has ids
-  // behind the mask of its image operands.
-  template <typename Visit>
-  static void for_each_operand(const Instruction& instruction, Visit&& visit) {
-    const OpcodeLayout layout = opcode_layout(instruction.opcode());
-    const bool is_phi = instruction.opcode() == Op::OpPhi;
-    bool behind_mask = false;
-    for (size_t n = 0; n < instruction.operand_count(); ++n) {
-      const bool is_id = layout.is_id(n) || is_phi || behind_mask;
-      visit(instruction.operand(n), is_id);
-      if (!is_id && is_texture(layout.cost)) behind_mask = true;
-    }
   }
 
   uint32_t leader(uint32_t id) const {

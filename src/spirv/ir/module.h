@@ -66,6 +66,23 @@ class Instruction {
   bool has_result_ = false;
 };
 
+// Calls visit(operand, is_id) for each operand. OpcodeLayout does not tell of two: a phi has ids
+// alone, and a texture operation has ids behind the mask of its image operands.
+template <typename Visit>
+void for_each_operand(const Instruction& instruction, Visit&& visit) {
+  const OpcodeLayout layout = opcode_layout(instruction.opcode());
+  const bool is_phi = instruction.opcode() == spv::Op::OpPhi;
+  const bool has_mask = layout.cost == CostRule::TextureSample ||
+                        layout.cost == CostRule::TextureGather ||
+                        layout.cost == CostRule::TextureFetch || layout.cost == CostRule::ImageLoad;
+  bool behind_mask = false;
+  for (size_t n = 0; n < instruction.operand_count(); ++n) {
+    const bool is_id = layout.is_id(n) || is_phi || behind_mask;
+    visit(instruction.operand(n), is_id);
+    behind_mask = behind_mask || (has_mask && !is_id);
+  }
+}
+
 // The call graph of a module. Functions are indices into Module::functions().
 
 // The ids of the functions that an instruction calls; 0 for none.
