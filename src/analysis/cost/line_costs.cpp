@@ -131,11 +131,11 @@ std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
   return line_values(code, code.map, variant, totals, metrics);
 }
 
-std::vector<uint64_t> instruction_values(const ShaderCode& code, size_t instruction,
-                                         uint32_t variant, size_t block, const BlockTotals& totals,
+std::vector<uint64_t> instruction_values(const spirv::CostModel& model, const ShaderCode& code,
+                                         size_t instruction, uint32_t variant, size_t block,
+                                         const BlockTotals& totals,
                                          const std::vector<Metric>& metrics) {
   const uint64_t executions = totals.executions(variant, block);
-  const spirv::CostModel model(code.module);
   spirv::InstructionMix mix, compiled;
   model.add(code.module.instruction(instruction), mix);
   model.add_compiled(code.module.instruction(instruction), code.map.residue(instruction), compiled);

@@ -42,9 +42,11 @@ std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMa
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 
-// The values of one instruction, an index of the module, of a block.
-std::vector<uint64_t> instruction_values(const ShaderCode& code, size_t instruction,
-                                         uint32_t variant, size_t block, const BlockTotals& totals,
+// The values of one instruction, an index of the module, of a block. `model` comes from the same
+// module.
+std::vector<uint64_t> instruction_values(const spirv::CostModel& model, const ShaderCode& code,
+                                         size_t instruction, uint32_t variant, size_t block,
+                                         const BlockTotals& totals,
                                          const std::vector<Metric>& metrics);
 
 // The cost of each function of a shader: block counts attributed to the functions of the source,

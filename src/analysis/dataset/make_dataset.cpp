@@ -22,7 +22,7 @@
 
 namespace tally::analysis {
 
-// Adds to the data of two captures what `tally diff` matches: the columns "match".
+namespace {
 
 // The places in its model that the rows of a capture's tables stand for.
 struct CaptureRows {
@@ -38,10 +38,6 @@ struct CaptureToMatch {
   const CaptureRows& rows;
   const Profile& profile;
 };
-
-void match_captures(const CaptureToMatch& now, const CaptureToMatch& old);
-
-namespace {
 
 // Indexed by item: its number, which a matched item of the other profile has as well.
 struct Numbers {
@@ -176,8 +172,7 @@ void match_commands(const CaptureToMatch& now, const CaptureToMatch& old) {
              items_of(old.rows.commands, old.profile.index.commands), now.capture, old.capture);
 }
 
-}  // namespace
-
+// Adds to the data of two captures what `tally diff` matches: the columns "match".
 void match_captures(const CaptureToMatch& now, const CaptureToMatch& old) {
   CodeMatch(now, old).run();
   match_list("pipelines", now.profile.pipelines, old.profile.pipelines,
@@ -187,8 +182,6 @@ void match_captures(const CaptureToMatch& now, const CaptureToMatch& old) {
              old.profile.index.passes, now.capture, old.capture);
   match_commands(now, old);
 }
-
-namespace {
 
 // The sizes that a page shows without a stutter.
 constexpr size_t kMaxCommands = 200'000;

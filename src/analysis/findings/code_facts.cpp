@@ -62,14 +62,11 @@ class UniformValues {
     }
   }
 
-  // The ids among the operands; an extended instruction has them behind its set and its number.
   template <typename Visit>
-  static void for_each_operand(const Instruction& instruction, const Visit& visit) {
-    const bool extended = instruction.opcode() == spv::Op::OpExtInst;
-    const spirv::OpcodeLayout layout = spirv::opcode_layout(instruction.opcode());
-    for (size_t i = extended ? 2 : 0; i < instruction.operand_count(); ++i) {
-      if (extended || layout.is_id(i)) visit(instruction.operand(i));
-    }
+  static void for_each_id(const Instruction& instruction, const Visit& visit) {
+    spirv::for_each_operand(instruction, [&](uint32_t operand, bool is_id) {
+      if (is_id) visit(operand);
+    });
   }
 
   bool is_local(uint32_t id) const {
@@ -88,7 +85,7 @@ class UniformValues {
         if (opcode == spv::Op::OpLoad || opcode == spv::Op::OpStore ||
             opcode == spv::Op::OpVariable)
           return;
-        for_each_operand(instruction, [&](uint32_t id) {
+        for_each_id(instruction, [&](uint32_t id) {
           if (is_local(id)) stores_[id] += 2;
         });
       });
@@ -104,7 +101,7 @@ class UniformValues {
   bool is_constant(uint32_t id) const {
     const spv::Op opcode = module_.opcode_of(id);
     return (opcode >= spv::Op::OpConstantTrue && opcode <= spv::Op::OpSpecConstantOp) ||
-           opcode == spv::Op::OpUndef;
+           opcode == spv::Op::OpUndef || opcode == spv::Op::OpExtInstImport;
   }
   bool is_uniform(uint32_t id) const { return is_constant(id) || values_.contains(id); }
 
@@ -153,13 +150,13 @@ class UniformValues {
     const spirv::InstructionMix mix = costs_.cost_of(instruction);
     if (!computes(mix) && mix[spirv::CostClass::Move] == 0) return false;
     bool uniform = true;
-    for_each_operand(instruction, [&](uint32_t id) { uniform = uniform && is_uniform(id); });
+    for_each_id(instruction, [&](uint32_t id) { uniform = uniform && is_uniform(id); });
     return uniform;
   }
 
   bool depends_on_more_than_constants(const Instruction& instruction) const {
     bool found = false;
-    for_each_operand(instruction, [&](uint32_t id) { found = found || values_.contains(id); });
+    for_each_id(instruction, [&](uint32_t id) { found = found || values_.contains(id); });
     return found;
   }
 
@@ -200,18 +197,6 @@ bool discards(const spirv::Module& module, const spirv::Block& block) {
   return false;
 }
 
-uint32_t line_of_instruction(const spirv::Module& module, const spirv::Block& block,
-                             uint32_t instruction) {
-  constexpr uint32_t kDebugLine = 103;  // of NonSemantic.Shader.DebugInfo.100
-  for (uint32_t i = instruction; module.word_offset(i) > block.word_begin; --i) {
-    const spirv::Instruction at = module.instruction(i);
-    if (at.opcode() == spv::Op::OpLine) return at.word(2);
-    if (at.opcode() == spv::Op::OpExtInst && at.operand(1) == kDebugLine)
-      return static_cast<uint32_t>(module.constant_value(at.operand(3)).value_or(0));
-  }
-  return 0;
-}
-
 Hash128 code_hash(const spirv::Module& module) {
   std::map<uint32_t, uint32_t> numbers;
   std::vector<uint32_t> words;
@@ -224,13 +209,9 @@ Hash128 code_hash(const spirv::Module& module) {
     words.push_back(at.words()[0]);
     if (at.type_id() != 0) words.push_back(renumbered(at.type_id()));
     if (at.result_id() != 0) words.push_back(renumbered(at.result_id()));
-    const spirv::OpcodeLayout layout = spirv::opcode_layout(at.opcode());
-    for (size_t o = 0; o < at.operand_count(); ++o) {
-      const bool is_id = at.opcode() == spv::Op::OpExtInst
-                             ? o != 1
-                             : layout.is_id(o) || at.opcode() == spv::Op::OpPhi;
-      words.push_back(is_id ? renumbered(at.operand(o)) : at.operand(o));
-    }
+    spirv::for_each_operand(at, [&](uint32_t operand, bool is_id) {
+      words.push_back(is_id ? renumbered(operand) : operand);
+    });
   }
   return hash_bytes(std::as_bytes(std::span(words)));
 }

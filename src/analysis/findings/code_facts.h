@@ -13,10 +13,6 @@ namespace tally::analysis {
 // True if the block discards the invocation, or demotes it.
 bool discards(const spirv::Module& module, const spirv::Block& block);
 
-// The line of an instruction: the last that its block names before it; 0 if there is none.
-uint32_t line_of_instruction(const spirv::Module& module, const spirv::Block& block,
-                             uint32_t instruction);
-
 // A hash of the code without names and debug information, its ids numbered in order.
 Hash128 code_hash(const spirv::Module& module);
 

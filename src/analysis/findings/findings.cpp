@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -19,6 +18,7 @@
 #include "catalogue/stages.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/analysis/loop_bounds.h"
+#include "spirv/analysis/source_info.h"
 
 namespace tally::analysis {
 namespace {
@@ -45,8 +45,7 @@ constexpr std::array<FindingRule, 13> kRules = {{
      "moved to the application or to vertex formats"},
     {"fragment-bound", "fragments take most of the work of draws",
      "a lower resolution or variable rate shading, cheaper shaders for what is far away, work "
-     "moved "
-     "to vertices or to a texture"},
+     "moved to vertices or to a texture"},
     {"overdraw", "a pass shades its pixels several times",
      "opaque objects from front to back, a depth-only pass before, smaller transparent quads"},
     {"discard", "fragments are discarded after they have run a part of their shader",
@@ -74,26 +73,15 @@ constexpr std::array<FindingRule, 13> kRules = {{
 const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
 
 constexpr size_t kMaxPlaces = 5;
-constexpr double kLeastShare = 0.005;  // what is about less of the work is left out
+constexpr double kLeastShare = 0.005;  // of the work, of a finding and of a shader
 constexpr uint64_t kTinyInvocations = 256;
 constexpr uint64_t kManyCommands = 100;
 constexpr uint64_t kSubgroup = 32;  // of most hardware
-
-// 1,234,567
-std::string number(uint64_t value) {
-  std::string text = std::to_string(value);
-  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
 double ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string plural(uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", number(count), count == 1 ? one : many);
 }
 
 bool is_vertex_work(uint32_t stage) {
@@ -128,7 +116,7 @@ class Finder {
         metrics_(describe_metrics(model)),
         metric_(default_metric(metrics_)) {}
 
-  Result<std::vector<CostFinding>> run(const Progress& progress) {
+  Result<Findings> run(const Progress& progress) {
     collect_shaders();
     if (const Status status = collect_commands(progress); !status) return status.error();
     find_bound();
@@ -137,7 +125,7 @@ class Finder {
     find_empty_passes();
     find_same_code();
     for (const Ran& ran : ran_) {
-      if (share_of(ran.work) < kLeastShare) break;  // the rest has less
+      if (share_of(ran.work) < kLeastShare) break;  // the shaders after it did less
       find_discards(ran);
       find_loop_limits(ran);
       find_one_way_branches(ran);
@@ -146,11 +134,11 @@ class Finder {
       find_low_efficiency(ran);
       find_small_workgroups(ran);
     }
-    std::erase_if(findings_, [](const CostFinding& finding) {
+    std::erase_if(found_.list, [](const CostFinding& finding) {
       return finding.share > 0 && finding.share < kLeastShare;
     });
-    std::ranges::stable_sort(findings_, std::greater(), &CostFinding::share);
-    return std::move(findings_);
+    std::ranges::stable_sort(found_.list, std::greater(), &CostFinding::share);
+    return std::move(found_);
   }
 
  private:
@@ -170,7 +158,10 @@ class Finder {
       work_ = saturating_sum(work_, ran.work);
       work_of_stage_[ran.stage] = saturating_sum(work_of_stage_[ran.stage], ran.work);
       const Result<ShaderCode>& code = codes_.of(shader);
-      if (!code || code->entry_block == kNone) continue;
+      if (!code || code->entry_block == kNone) {
+        ++found_.unread_shaders;
+        continue;
+      }
       ran.code = &*code;
       ran.invocations = totals_.executions(variant, code->entry_block);
       invocations_of_stage_[ran.stage] =
@@ -203,27 +194,24 @@ class Finder {
       }
     });
     if (!visited) return visited.error();
-    std::vector<uint64_t> commands(model_.passes.size());
+    std::vector<PassGroup*> groups;  // by pass
+    for (const Pass& pass : model_.passes) groups.push_back(&passes_[pass_text(&pass)]);
+    std::vector<bool> draws(model_.passes.size());
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
       const uint32_t pass = model_.commands[c].pass;
       if (pass == kNone) continue;
-      commands[pass] += 1;
-      PassGroup& group = passes_[pass_text(&model_.passes[pass])];
+      draws[pass] = true;
+      PassGroup& group = *groups[pass];
       group.fragments = saturating_sum(group.fragments, fragments[c]);
       group.fragment_work = saturating_sum(group.fragment_work, fragment_work[c]);
     }
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
-      const store::PassRow& row = model_.passes[p].row;
-      PassGroup& group = passes_[pass_text(&model_.passes[p])];
+      const Pass& pass = model_.passes[p];
+      PassGroup& group = *groups[p];
       group.passes += 1;
-      group.empty += commands[p] == 0;
-      const uint64_t layers =
-          row.view_mask != 0 ? std::popcount(row.view_mask) : std::max(row.layers, 1u);
-      if (commands[p] != 0) {
-        const uint64_t pixels = uint64_t{row.width} * row.height;
-        group.pixels = saturating_sum(group.pixels, saturating_product(pixels, layers));
-      }
-      group.multisampled = group.multisampled || is_multisampled(row.attachments);
+      group.empty += !draws[p];
+      if (draws[p]) group.pixels = saturating_sum(group.pixels, pixels_of(pass));
+      group.multisampled = group.multisampled || is_multisampled(pass.row.attachments);
     }
     return {};
   }
@@ -248,8 +236,9 @@ class Finder {
   }
 
   void add(Rule rule, double share, std::string text, std::vector<FindingPlace> places = {}) {
-    if (places.size() > kMaxPlaces) places.resize(kMaxPlaces);
-    findings_.push_back({rule_of(rule), std::move(text), share, std::move(places)});
+    const size_t left_out = places.size() - std::min(places.size(), kMaxPlaces);
+    places.resize(places.size() - left_out);
+    found_.list.push_back({rule_of(rule), std::move(text), share, std::move(places), left_out});
   }
 
   FindingPlace place(const Ran& ran, std::optional<spirv::SourceLocation> location,
@@ -294,15 +283,15 @@ class Finder {
         places.push_back(
             {name_of(ran),
              fmt::format("{} of the capture's {}, {} invocations", percent(share_of(ran.work)),
-                         metric_name(), number(ran.invocations)),
+                         metric_name(), with_separators(ran.invocations)),
              {}});
       }
     }
     add(by_vertices ? Rule::VertexBound : Rule::FragmentBound, share_of(part),
         fmt::format("{} take {} of the {} of draws: {} vertex and {} fragment invocations",
                     by_vertices ? "vertices" : "fragments", percent(ratio(part, draws)),
-                    metric_name(), number(vertex_invocations),
-                    number(invocations_of_stage_[kFragmentStage])),
+                    metric_name(), with_separators(vertex_invocations),
+                    with_separators(invocations_of_stage_[kFragmentStage])),
         std::move(places));
   }
 
@@ -314,8 +303,8 @@ class Finder {
           fmt::format(
               "pass {} shades each pixel {:.2f} times: {} fragment invocations for {} pixels "
               "in {}",
-              name, overdraw, number(group.fragments), number(group.pixels),
-              plural(group.passes, "pass", "passes")));
+              name, overdraw, with_separators(group.fragments), with_separators(group.pixels),
+              counted(group.passes, "pass")));
     }
   }
 
@@ -339,8 +328,9 @@ class Finder {
       if (kind.all < kManyCommands || ratio(kind.tiny, kind.all) < 0.5) continue;
       add(Rule::TinyCommands, 0,
           fmt::format("{} of {} {} have fewer than {} invocations of any shader each, {} together",
-                      number(kind.tiny), number(kind.all), draws ? "draws" : "dispatches",
-                      kTinyInvocations, number(kind.invocations)));
+                      with_separators(kind.tiny), with_separators(kind.all),
+                      draws ? "draws" : "dispatches", kTinyInvocations,
+                      with_separators(kind.invocations)));
     }
   }
 
@@ -348,8 +338,8 @@ class Finder {
     for (const auto& [name, group] : passes_) {
       if (group.empty == 0) continue;
       add(Rule::EmptyPass, 0,
-          fmt::format("{} of {} of {} draw nothing", number(group.empty),
-                      plural(group.passes, "pass", "passes"), name));
+          fmt::format("{} of {} of {} draw nothing", with_separators(group.empty),
+                      counted(group.passes, "pass"), name));
     }
   }
 
@@ -365,13 +355,13 @@ class Finder {
       const uint64_t executions = totals_.executions(ran.variant, b);
       if (executions == 0 || !discards(module, blocks[b])) continue;
       discarded = saturating_sum(discarded, executions);
-      places.push_back(place_of_block(ran, b, number(executions) + " discards"));
+      places.push_back(place_of_block(ran, b, with_separators(executions) + " discards"));
     }
     const double share = ratio(discarded, ran.invocations);
     if (share < 0.1) return;
     add(Rule::Discard, share_of(ran.work) * std::min(share, 1.0),
-        fmt::format("{} discards {} of its {} fragments ({})", name_of(ran), number(discarded),
-                    number(ran.invocations), percent(share)),
+        fmt::format("{} discards {} of its {} fragments ({})", name_of(ran),
+                    with_separators(discarded), with_separators(ran.invocations), percent(share)),
         std::move(places));
   }
 
@@ -409,7 +399,7 @@ class Finder {
     for (const uint32_t block : in_loop)
       work = saturating_sum(work, work_of(ran.variant, function.first_block + block));
     const uint32_t header = function.first_block + bound.loop.header;
-    FindingPlace at = place_of_block(ran, header, number(entries) + " entries");
+    FindingPlace at = place_of_block(ran, header, with_separators(entries) + " entries");
     add(Rule::LoopLimit, share_of(work),
         fmt::format("the loop at {} runs {:.1f} times an entry, of at most {}: its other exits are "
                     "hardly taken",
@@ -418,9 +408,9 @@ class Finder {
   }
 
   void find_one_way_branches(const Ran& ran) {
-    const std::vector<BranchCount>& counted = branches_.of(ran.variant);
+    const std::vector<BranchCount>& stored = branches_.of(ran.variant);
     const std::vector<BranchCount> branches =
-        counted.empty() ? branch_counts(*ran.code, ran.variant, totals_) : counted;
+        stored.empty() ? branch_counts(*ran.code, ran.variant, totals_) : stored;
     std::vector<std::pair<uint64_t, FindingPlace>> found;
     uint64_t executed = 0;
     for (const BranchCount& branch : branches) {
@@ -434,7 +424,7 @@ class Finder {
       const auto taken = std::ranges::find_if(branch.taken, [](const auto& n) { return *n != 0; });
       const std::string& label =
           branch.branch.targets[static_cast<size_t>(taken - branch.taken.begin())].label;
-      std::string numbers = fmt::format("{} times, always {}", number(times), label);
+      std::string numbers = fmt::format("{} times, always {}", with_separators(times), label);
       found.emplace_back(times, branch.branch.location
                                     ? place(ran, branch.branch.location, std::move(numbers))
                                     : place_of_block(ran, branch.branch.block, std::move(numbers)));
@@ -444,9 +434,8 @@ class Finder {
     std::vector<FindingPlace> places;
     for (auto& [times, at] : found) places.push_back(std::move(at));
     add(Rule::OneWayBranch, 0,
-        fmt::format("{} of {} of {} always {} the same way", number(found.size()),
-                    plural(executed, "branch", "branches"), name_of(ran),
-                    found.size() == 1 ? "goes" : "go"),
+        fmt::format("{} of {} of {} always {} the same way", with_separators(found.size()),
+                    counted(executed, "branch"), name_of(ran), found.size() == 1 ? "goes" : "go"),
         std::move(places));
   }
 
@@ -460,9 +449,8 @@ class Finder {
       places.push_back(std::move(at));
     }
     if (places.empty()) return;
-    std::string text =
-        fmt::format("{} of {} of {} never ran", number(places.size()),
-                    plural(executions.size(), "function", "functions"), name_of(ran));
+    std::string text = fmt::format("{} of {} of {} never ran", with_separators(places.size()),
+                                   counted(executions.size(), "function"), name_of(ran));
     add(Rule::NeverRan, 0, std::move(text), std::move(places));
   }
 
@@ -470,28 +458,32 @@ class Finder {
     const spirv::Module& module = ran.code->module;
     const auto blocks = ran.code->map.blocks();
     const std::vector<uint32_t> uniform = uniform_instructions(module, ran.code->map);
-    std::map<std::pair<uint32_t, uint32_t>, std::pair<uint64_t, uint32_t>> lines;  // work, block
+    const spirv::CostModel costs(module);
+    spirv::SourceInfo sources(module);
+    spirv::LineCursor cursor(sources);
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> lines;  // work by file and line
     uint64_t work = 0;
-    for (uint32_t b = 0; b < blocks.size(); ++b) {
-      const auto begin =
-          std::ranges::lower_bound(uniform, module.definition_index(blocks[b].label_id));
-      for (auto i = begin; i != uniform.end() && module.word_offset(*i) < blocks[b].word_end; ++i) {
+    auto next = uniform.begin();
+    for (uint32_t b = 0; b < blocks.size() && next != uniform.end(); ++b) {
+      for (uint32_t i = module.definition_index(blocks[b].label_id);
+           i < module.instruction_count() && module.word_offset(i) < blocks[b].word_end; ++i) {
+        cursor.advance(module.instruction(i));
+        if (next == uniform.end() || *next != i) continue;
+        ++next;
         const uint64_t value =
-            instruction_values(*ran.code, *i, ran.variant, b, totals_, metrics_)[metric_];
+            instruction_values(costs, *ran.code, i, ran.variant, b, totals_, metrics_)[metric_];
         work = saturating_sum(work, value);
-        const spirv::SourceLocation* line = line_of(*ran.code, blocks[b], *i);
-        if (line == nullptr) continue;
-        auto& [sum, block] = lines[{line->file, line->line}];
+        const auto& location = cursor.place().location;
+        if (!location) continue;
+        uint64_t& sum = lines[{location->file, location->line}];
         sum = saturating_sum(sum, value);
-        block = b;
       }
     }
-    // Once for each invocation: what an application computes once for a command.
     if (ratio(work, ran.work) < 0.05 || ran.invocations < 1000) return;
     std::vector<std::pair<uint64_t, FindingPlace>> found;
-    for (const auto& [line, of] : lines) {
-      found.emplace_back(of.first, place(ran, spirv::SourceLocation{line.first, line.second, 0},
-                                         fmt::format("{} {}", number(of.first), metric_name())));
+    for (const auto& [line, sum] : lines) {
+      found.emplace_back(sum, place(ran, spirv::SourceLocation{line.first, line.second, 0},
+                                    fmt::format("{} {}", with_separators(sum), metric_name())));
     }
     std::ranges::stable_sort(found, std::greater(), &std::pair<uint64_t, FindingPlace>::first);
     std::vector<FindingPlace> places;
@@ -499,19 +491,10 @@ class Finder {
     add(Rule::UniformWork, share_of(work),
         fmt::format("{} of the {} of {} compute what is the same in all of its {} invocations",
                     percent(ratio(work, ran.work)), metric_name(), name_of(ran),
-                    number(ran.invocations)),
+                    with_separators(ran.invocations)),
         std::move(places));
   }
 
-  // The line of an instruction: the last that its block names before it.
-  static const spirv::SourceLocation* line_of(const ShaderCode& code, const spirv::Block& block,
-                                              uint32_t instruction) {
-    const uint32_t line = line_of_instruction(code.module, block, instruction);
-    for (const spirv::LineCost& cost : code.map.lines_of(block)) {
-      if (cost.location.line == line) return &cost.location;
-    }
-    return block.location ? &*block.location : nullptr;
-  }
   void find_low_efficiency(const Ran& ran) {
     if (model_.subgroup_lanes == kNone) return;
     uint64_t lanes = 0, executions = 0;
@@ -525,7 +508,8 @@ class Finder {
     add(Rule::LowSimdEfficiency, share_of(ran.work) * (1 - efficiency),
         fmt::format(
             "{} of the lanes of {} work: {} executions of blocks in subgroups with {} lanes",
-            percent(efficiency), name_of(ran), number(executions), number(lanes)));
+            percent(efficiency), name_of(ran), with_separators(executions),
+            with_separators(lanes)));
   }
 
   void find_small_workgroups(const Ran& ran) {
@@ -556,12 +540,12 @@ class Finder {
         if (std::ranges::find(modules, module) != modules.end()) continue;
         modules.push_back(module);
         places.push_back({fmt::format("{} {}", name_of(*ran), short_hash(module)),
-                          number(ran->invocations) + " invocations",
+                          with_separators(ran->invocations) + " invocations",
                           {}});
       }
       if (modules.size() < 2) continue;
       add(Rule::SameCode, 0,
-          fmt::format("{} modules have the same {} code", number(modules.size()),
+          fmt::format("{} modules have the same {} code", with_separators(modules.size()),
                       stage_name(same.front()->stage)),
           std::move(places));
     }
@@ -581,18 +565,16 @@ class Finder {
   std::map<uint32_t, uint64_t> work_of_stage_, invocations_of_stage_;
   std::vector<uint64_t> most_invocations_;  // by command
   std::map<std::string, PassGroup> passes_;
-  std::vector<CostFinding> findings_;
+  Findings found_;
 };
 
 }  // namespace
 
 std::span<const FindingRule> finding_rules() { return kRules; }
 
-Result<std::vector<CostFinding>> find_findings(const Model& model, ShaderCodes& codes,
-                                               ShaderSources& sources, const Variants& variants,
-                                               const BlockTotals& totals,
-                                               const BranchTotals& branches,
-                                               const Progress& progress) {
+Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const BranchTotals& branches, const Progress& progress) {
   return Finder(model, codes, sources, variants, totals, branches).run(progress);
 }
 

@@ -36,13 +36,17 @@ struct CostFinding {
   // tables rank by. Findings are sorted by it.
   double share = 0;
   std::vector<FindingPlace> places;  // the most important ones
+  size_t places_left_out = 0;        // further ones
 };
 
-// The findings of the selected part of a capture, the largest share first.
-Result<std::vector<CostFinding>> find_findings(const Model& model, ShaderCodes& codes,
-                                               ShaderSources& sources, const Variants& variants,
-                                               const BlockTotals& totals,
-                                               const BranchTotals& branches,
-                                               const Progress& progress);
+struct Findings {
+  std::vector<CostFinding> list;  // the largest share first
+  uint64_t unread_shaders = 0;    // that ran, but whose code is not known: rules did not read it
+};
+
+// The findings of the selected part of a capture.
+Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const BranchTotals& branches, const Progress& progress);
 
 }  // namespace tally::analysis

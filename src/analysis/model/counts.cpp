@@ -1,6 +1,7 @@
 #include "analysis/model/counts.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <unordered_map>
 
@@ -332,6 +333,12 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
   });
   if (!status) return status.error();
   return passes;
+}
+
+uint64_t pixels_of(const Pass& pass) {
+  const auto views = static_cast<uint64_t>(std::popcount(pass.row.view_mask));
+  const uint64_t layers = views != 0 ? views : std::max<uint64_t>(pass.row.layers, 1);
+  return saturating_product(uint64_t{pass.row.width} * pass.row.height, layers * pass.runs);
 }
 
 PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row) {

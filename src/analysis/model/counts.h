@@ -101,6 +101,9 @@ struct RegionPass {
 // The passes, in capture order. `number` restricts them to passes with this number in their frame.
 Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number);
 
+// The pixels of the render area and layers of a pass, in all its runs.
+uint64_t pixels_of(const Pass& pass);
+
 struct PixelArea {
   int64_t x, y;
   uint32_t width, height;

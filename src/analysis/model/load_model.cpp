@@ -20,19 +20,17 @@
 
 namespace tally::analysis {
 
+namespace {
+
 // The specialization constants of shaders, as users read them: "RADIUS=3, 7=true". A constant goes
 // by its debug name, else by its SpecId. Those that have the module's default value are left out,
 // whether the application gave it or not.
-
 struct ShaderConstants {
   // Indexed by shader: all of them. The text depends on the module and the constants alone.
   std::vector<std::string> specialized;
   // Indexed by shader: those that distinguish it from others of the same entry point.
   std::vector<std::string> distinguishing;
 };
-ShaderConstants describe_constants(const Model& model);
-
-namespace {
 
 using spirv::Module;
 using spv::Op;
@@ -167,8 +165,6 @@ void describe_module(const Model& model, const std::vector<uint32_t>& shaders,
   }
 }
 
-}  // namespace
-
 ShaderConstants describe_constants(const Model& model) {
   ShaderConstants result;
   result.specialized.resize(model.shaders.size());
@@ -188,8 +184,6 @@ ShaderConstants describe_constants(const Model& model) {
   }
   return result;
 }
-
-namespace {
 
 template <typename Row>
 IdIndex index_rows(const std::vector<Row>& rows) {

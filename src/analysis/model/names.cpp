@@ -270,4 +270,24 @@ std::string call_text(const Call& call) {
   return fmt::format("{}{}{}", name, sizes, others);
 }
 
+std::string with_separators(uint64_t value) { return with_separators(std::to_string(value)); }
+
+std::string with_separators(std::string number) {
+  const size_t first = number.starts_with('-') ? 1 : 0;
+  for (size_t at = std::min(number.find('.'), number.size()); at > first + 3;) {
+    at -= 3;
+    number.insert(at, 1, ',');
+  }
+  return number;
+}
+
+std::string counted(uint64_t count, const std::string& singular) {
+  const bool ends_with_sibilant =
+      singular.ends_with("s") || singular.ends_with("ch") || singular.ends_with("sh");
+  return with_separators(count) + " " + singular +
+         (count == 1           ? ""
+          : ends_with_sibilant ? "es"
+                               : "s");
+}
+
 }  // namespace tally::analysis

@@ -28,6 +28,15 @@ class LabelPaths {
   std::vector<uint32_t> outer_;  // by label: the last of the outermost labels that are shown
 };
 
+// Numbers in sentences and tables.
+
+// 1234567 -> "1,234,567"; "-1234567.25" -> "-1,234,567.25".
+std::string with_separators(uint64_t value);
+std::string with_separators(std::string number);
+
+// "1 draw", "2 draws", "1,000 draws", "2 passes".
+std::string counted(uint64_t count, const std::string& singular);
+
 // Names and texts of source files.
 
 // The file's name without its folders; "source" if it has no name.

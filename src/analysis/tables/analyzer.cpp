@@ -98,12 +98,14 @@ class Listing {
     start("disassembly");
     const std::vector<std::string> texts = disassemble(code_.module);
     const std::vector<size_t> block_of = blocks_of_instructions();
+    const spirv::CostModel costs(code_.module);
     for (size_t i = 0; i < texts.size(); ++i) {
       if (block_of[i] == kNone || use_ == Use::NotCounted || !code_.is_countable(block_of[i])) {
         add(std::to_string(i + 1), texts[i], nullptr);
         continue;
       }
-      const auto values = instruction_values(code_, i, variant_, block_of[i], totals_, metrics_);
+      const auto values =
+          instruction_values(costs, code_, i, variant_, block_of[i], totals_, metrics_);
       add(std::to_string(i + 1), texts[i], &values);
       if (i + 1 < texts.size() && block_of[i + 1] == block_of[i]) continue;
       if (const BranchCount* count = branch_of(block_of[i])) add_branch(*count);
@@ -394,6 +396,14 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
     tables.push_back(std::move(*made));
   }
   return tables;
+}
+
+Result<Findings> Analyzer::findings() {
+  const auto blocks = totals();
+  if (!blocks) return blocks.error();
+  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
+  if (!branches) return branches.error();
+  return find_findings(*model_, *codes_, *sources_, *variants_, **blocks, *branches, progress_);
 }
 
 Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptions& options) {

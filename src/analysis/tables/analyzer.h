@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/findings/findings.h"
 #include "analysis/model/shader_code.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/command_groups.h"
@@ -52,6 +53,9 @@ class Analyzer {
   // The overview of a capture: its passes (without any, its labels or pipelines), shaders and
   // lines; for GL its counters and slowest frames.
   Result<std::vector<Table>> overview(const TableOptions& options);
+
+  // Causes of cost.
+  Result<Findings> findings();
 
   // The full listings of the selected shaders.
   Result<std::vector<Table>> listings(ListingKind kind, const TableOptions& options);

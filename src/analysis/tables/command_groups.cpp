@@ -104,12 +104,6 @@ class Grouper {
     add_part(group, first_uses_.commands[index], command.gpu_time_ns);
   }
 
-  static uint64_t pixels_of(const Pass& pass) {
-    const auto views = static_cast<uint64_t>(std::popcount(pass.row.view_mask));
-    const uint64_t layers = views != 0 ? views : std::max<uint64_t>(pass.row.layers, 1);
-    return saturating_product(uint64_t{pass.row.width} * pass.row.height, layers * pass.runs);
-  }
-
   void add_pass(uint32_t index) {
     const Pass& pass = model_.passes[index];
     if (by_ == GroupBy::Command || by_ == GroupBy::Pipeline) return;

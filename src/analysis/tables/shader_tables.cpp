@@ -460,13 +460,14 @@ class LineTable {
 
   void add_instructions(const ShaderCode& code, uint32_t variant) {
     const std::vector<std::string> texts = disassemble(code.module);
+    const spirv::CostModel costs(code.module);
     for (size_t block = 0; block < totals_.block_count(variant); ++block) {
       if (totals_.executions(variant, block) == 0) continue;
       const spirv::Block& b = code.map.blocks()[block];
       for (size_t i = code.module.definition_index(b.label_id);
            i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
         if (!spirv::is_executed(code.module, code.module.instruction(i))) continue;
-        const auto values = instruction_values(code, i, variant, block, totals_, metrics_);
+        const auto values = instruction_values(costs, code, i, variant, block, totals_, metrics_);
         add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(),
                 SourceOrigin::Spirv, {variant}, values, texts[i]);
       }

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "analysis/findings/findings.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
@@ -22,20 +21,6 @@ struct ExplainOptions {
   std::string format = "text";
 };
 
-Result<std::vector<analysis::CostFinding>> findings_of(const analysis::Model& model,
-                                                       const std::string& file) {
-  ProgressLine line("reading " + file);
-  const auto progress = [&](double fraction) { line.update(fraction); };
-  analysis::ShaderCodes codes(model);
-  analysis::ShaderSources sources(model, codes);
-  const analysis::Variants variants(model, codes);
-  const auto totals = analysis::BlockTotals::count(model, codes, variants, progress);
-  if (!totals) return totals.error();
-  const auto branches = analysis::BranchTotals::count(model, codes, variants, *totals, progress);
-  if (!branches) return branches.error();
-  return analysis::find_findings(model, codes, sources, variants, *totals, *branches, progress);
-}
-
 int run_explain(const ExplainOptions& options) {
   analysis::Selection selection;
   if (!options.frames.empty()) {
@@ -46,20 +31,24 @@ int run_explain(const ExplainOptions& options) {
   selection.shader = options.shader;
   auto reader = store::Reader::open(options.file);
   if (!reader) return fail(reader.error());
-  const auto model = analysis::load_model(std::move(*reader), selection);
+  auto model = analysis::load_model(std::move(*reader), selection);
   if (!model) return fail(with_context(model.error(), options.file));
-  const auto findings = findings_of(*model, options.file);
+  std::optional<ProgressLine> progress("reading " + options.file);
+  analysis::Analyzer analyzer(std::move(*model),
+                              [&](double fraction) { progress->update(fraction); });
+  const auto findings = analyzer.findings();
+  progress.reset();
   if (!findings) return fail(with_context(findings.error(), options.file));
-  const analysis::Summary summary = analysis::summarize(*model);
+  const analysis::Summary summary = analysis::summarize(analyzer.model());
   std::string nothing = analysis::why_empty(summary);
-  if (nothing.empty() && model->commands.empty())
+  if (nothing.empty() && analyzer.model().commands.empty())
     nothing = "the capture has counters of frames alone, and no shaders";
   const int status = write_out([&](const report::Output& out) {
     if (options.format == "json") return report::write_findings_json(summary, *findings, out);
     out(report::capture_header(summary, terminal_width()));
     report::write_findings(*findings, terminal_width(), out);
   });
-  if (status != kDone || !findings->empty()) return status;
+  if (status != kDone || !findings->list.empty()) return status;
   say(options.file + ": " + (nothing.empty() ? "no rule found anything" : nothing));
   return kNo;
 }

@@ -200,19 +200,7 @@ std::string scaled(double value, double step, const std::array<const char*, N>& 
   return fmt::format("{:.{}f} {}", value, decimals, names[i]);
 }
 
-// "1234567.25" -> "1,234,567.25"
-std::string separated(std::string number) {
-  const size_t first = number.starts_with('-') ? 1 : 0;
-  for (size_t at = std::min(number.find('.'), number.size()); at > first + 3;) {
-    at -= 3;
-    number.insert(at, 1, ',');
-  }
-  return number;
-}
-
 }  // namespace
-
-std::string with_separators(uint64_t value) { return separated(std::to_string(value)); }
 
 std::string duration_text(double nanoseconds) { return scaled(nanoseconds, kTimeStep, kTimes); }
 
@@ -247,7 +235,7 @@ std::string ColumnFormat::text(const Cell& cell) const {
   const auto* count = std::get_if<uint64_t>(&cell);
   const bool exact = count != nullptr && (unit_ == Unit::Count || unit_ == Unit::None);
   if (exact && !fractional_) return with_separators(*count);
-  return separated(fmt::format("{:.{}f}", number / divisor_, decimals_)) + suffix_;
+  return analysis::with_separators(fmt::format("{:.{}f}", number / divisor_, decimals_)) + suffix_;
 }
 
 std::string unit_name(Unit unit) {
@@ -264,15 +252,6 @@ std::string unit_name(Unit unit) {
       return "";
   }
   return "";
-}
-
-std::string counted(uint64_t count, const std::string& singular) {
-  const bool ends_with_sibilant =
-      singular.ends_with("s") || singular.ends_with("ch") || singular.ends_with("sh");
-  return with_separators(count) + " " + singular +
-         (count == 1           ? ""
-          : ends_with_sibilant ? "es"
-                               : "s");
 }
 
 }  // namespace tally::report

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/model/names.h"
 #include "analysis/tables/table.h"
 
 namespace tally::report {
@@ -35,8 +36,8 @@ std::string right_aligned(std::string_view text, size_t width);
 
 // Formats single values for display. JSON contains the raw values.
 
-// 1234567 -> "1,234,567".
-std::string with_separators(uint64_t value);
+using analysis::counted;
+using analysis::with_separators;
 
 // 1234567 ns -> "1.235 ms"; four significant digits above one nanosecond.
 std::string duration_text(double nanoseconds);
@@ -63,8 +64,5 @@ class ColumnFormat {
 
 // "count", "ns", "bytes", "percent" or "", as JSON and the documentation name units.
 std::string unit_name(analysis::Unit unit);
-
-// "1 draw", "2 draws", "1,000 draws".
-std::string counted(uint64_t count, const std::string& singular);
 
 }  // namespace tally::report

@@ -23,23 +23,30 @@ std::string place_line(const analysis::FindingPlace& place, size_t width) {
 
 }  // namespace
 
-void write_findings(const std::vector<analysis::CostFinding>& findings, size_t width,
-                    const Output& out) {
+void write_findings(const analysis::Findings& findings, size_t width, const Output& out) {
   size_t number = 0;
-  for (const analysis::CostFinding& finding : findings) {
+  for (const analysis::CostFinding& finding : findings.list) {
     const std::string share =
         finding.share > 0 ? fmt::format(", {:.1f} %", finding.share * 100) : std::string();
     out(fmt::format("\n{}. {}{}\n", ++number, finding.rule->id, share));
     out(wrapped(printable(finding.text), width));
     for (const analysis::FindingPlace& place : finding.places) out(place_line(place, width));
+    if (finding.places_left_out != 0)
+      out(fmt::format("    and {} more\n", with_separators(finding.places_left_out)));
     out(wrapped(fmt::format("Try: {}.", finding.rule->what_to_try), width));
+  }
+  if (findings.unread_shaders != 0) {
+    out("\n" + wrapped(fmt::format("{} ran whose code the capture does not have: the rules on code "
+                                   "do not cover them.",
+                                   counted(findings.unread_shaders, "shader")),
+                       width));
   }
 }
 
-void write_findings_json(const analysis::Summary& summary,
-                         const std::vector<analysis::CostFinding>& findings, const Output& out) {
+void write_findings_json(const analysis::Summary& summary, const analysis::Findings& findings,
+                         const Output& out) {
   Json list = Json::array();
-  for (const analysis::CostFinding& finding : findings) {
+  for (const analysis::CostFinding& finding : findings.list) {
     Json places = Json::array();
     for (const analysis::FindingPlace& place : finding.places)
       places.push_back({{"where", place.where}, {"numbers", place.numbers}, {"text", place.text}});
@@ -47,11 +54,13 @@ void write_findings_json(const analysis::Summary& summary,
                     {"text", finding.text},
                     {"share", finding.share},
                     {"places", std::move(places)},
+                    {"places_left_out", finding.places_left_out},
                     {"what_to_try", finding.rule->what_to_try}});
   }
   const Json document = {{"version", kFindingsJsonVersion},
                          {"capture", Json::parse(capture_json_text(summary))},
-                         {"findings", std::move(list)}};
+                         {"findings", std::move(list)},
+                         {"unread_shaders", findings.unread_shaders}};
   out(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

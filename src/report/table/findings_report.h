@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "analysis/findings/findings.h"
 #include "analysis/tables/summary.h"
@@ -12,9 +11,8 @@ namespace tally::report {
 
 inline constexpr int kFindingsJsonVersion = 1;
 
-void write_findings(const std::vector<analysis::CostFinding>& findings, size_t width,
-                    const Output& out);
-void write_findings_json(const analysis::Summary& summary,
-                         const std::vector<analysis::CostFinding>& findings, const Output& out);
+void write_findings(const analysis::Findings& findings, size_t width, const Output& out);
+void write_findings_json(const analysis::Summary& summary, const analysis::Findings& findings,
+                         const Output& out);
 
 }  // namespace tally::report
