@@ -252,7 +252,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "tally-run-";
-constexpr const char* kRandomPart = "XXXXXX";
+constexpr const char* kRandomPart = "XXXXXX";  // mkdtemp replaces it
 
 // Absolute: the application finds the socket there from any working directory.
 Result<fs::path> parent_folder() {

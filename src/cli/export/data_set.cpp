@@ -36,18 +36,13 @@
 
 namespace tally::cli {
 
-// The commit that a capture belongs to in a data set.
+namespace {
 
+// The commit that a capture belongs to in a data set.
 struct Commit {
   std::string name;
   std::optional<int64_t> time;  // in seconds since 1970; none: no checkout knows it
 };
-
-// `asked`, or HEAD of the git checkout around the current folder, or what a CI system says in
-// `environment`.
-Result<Commit> find_commit(const std::string& asked, const Environment& environment);
-
-namespace {
 
 constexpr std::chrono::seconds kGitLimit{30};
 
@@ -71,8 +66,8 @@ std::optional<Commit> git_commit(const std::string& revision, const Environment&
   return Commit{text.substr(0, space), time};
 }
 
-}  // namespace
-
+// `asked`, or HEAD of the git checkout around the current folder, or what a CI system says in
+// `environment`.
 Result<Commit> find_commit(const std::string& asked, const Environment& environment) {
   const auto known = git_commit(asked.empty() ? "HEAD" : asked, environment);
   if (!asked.empty()) return Commit{asked, known ? known->time : std::nullopt};
@@ -85,6 +80,8 @@ Result<Commit> find_commit(const std::string& asked, const Environment& environm
       "no commit: this is not a git checkout, and no variable of a CI system names one; "
       "name it with --commit"};
 }
+
+}  // namespace
 
 // Writes Parquet files with DuckDB, where its library is installed: it is opened at run time.
 
@@ -244,11 +241,6 @@ class DataSet {
   std::string why_no_parquet_;
 };
 
-// Why the text cannot be the commit or scene of a data set; empty: it can be.
-std::string why_no_partition(const std::string& value);
-// The text, cut to what can be one.
-std::string partition_value(const std::string& text);
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -382,6 +374,9 @@ Status DataSet::write_files(const fs::path& folder, const report::DataSetCapture
   return wait_for_disk(folder);
 }
 
+namespace {
+
+// Why the text cannot be the commit or scene of a data set; empty: it can be.
 std::string why_no_partition(const std::string& value) {
   if (value.empty()) return "is empty";
   if (store::clean_utf8(value) != value) return "is not UTF-8";
@@ -391,6 +386,7 @@ std::string why_no_partition(const std::string& value) {
   return {};
 }
 
+// The text, cut to what can be one.
 std::string partition_value(const std::string& text) {
   std::string value = store::clean_utf8(text);
   for (char& c : value) {
@@ -407,8 +403,6 @@ std::string partition_value(const std::string& text) {
   if (size > kMaxPartition) value.resize(fits);
   return value.empty() ? "unknown" : value;
 }
-
-namespace {
 
 std::string device_of(const analysis::Summary& summary) {
   std::set<std::string> names;

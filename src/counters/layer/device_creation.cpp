@@ -64,8 +64,7 @@ void CreateInfoCopy::add_queue(size_t index, float priority) {
   queue.pQueuePriorities = priorities_.data();
 }
 
-// Enables what the layer itself needs of a device: features of the driver that instrumented shaders
-// and the layer's own commands use.
+namespace {
 
 struct FeatureNeeds {
   const PhysicalDevice& gpu;
@@ -76,10 +75,6 @@ struct FeatureNeeds {
   bool sm_builtins = false;            // vertex shaders read their multiprocessor
   bool cache_control = false;          // the layer asks whether pipelines are in a cache
 };
-
-void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs);
-
-namespace {
 
 // Enables a feature that an extension has brought into a core version: in the struct of that
 // version where the application chains it, else in its own.
@@ -193,8 +188,8 @@ void enable_int64_atomics(CreateInfoCopy& info, const PhysicalDevice& gpu) {
              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
 }
 
-}  // namespace
-
+// Enables what the layer itself needs of a device: features of the driver that instrumented shaders
+// and the layer's own commands use.
 void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   const PhysicalDevice& gpu = needs.gpu;
   enable_core_features(info, needs);
@@ -209,8 +204,6 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   if (needs.sm_builtins) enable_sm_builtins(info);
   if (needs.cache_control) enable_cache_control(info, gpu);
 }
-
-namespace {
 
 // Protected queues are not: they cannot write to memory that the layer reads.
 bool is_ordinary(const VkDeviceQueueCreateInfo& queue) {

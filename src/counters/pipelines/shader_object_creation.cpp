@@ -23,13 +23,13 @@
 
 namespace tally::counters {
 
+namespace {
+
 // The variants of shader objects: made when a recording first wants them, or all at once where the
 // layer cannot keep what they are made of.
 //
 // Linked shaders have variants that are linked too, made in one call, with the stages that count
 // nothing created again: the driver may bind linked shaders only together.
-
-struct ObjectState;
 
 // A shader object whose variants are wanted.
 struct NewShader {
@@ -40,8 +40,6 @@ struct NewShader {
 
 // Call while the shaders are created: of one shader, or of all that are linked.
 void set_up_variants(ObjectState& state, std::vector<NewShader> shaders);
-
-namespace {
 
 bool wants_instrumentation(const VkShaderCreateInfoEXT& info) {
   return (info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0;
@@ -530,8 +528,6 @@ void make_all(const NewShader& shader, bool alpha_to_coverage) {
   }
 }
 
-}  // namespace
-
 void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
   const bool instrumented = std::ranges::any_of(shaders, is_instrumented);
   const bool fragments = std::ranges::any_of(shaders, is_fragment);
@@ -559,5 +555,7 @@ void set_up_variants(ObjectState& state, std::vector<NewShader> shaders) {
   for (const NewShader& shader : shaders) shader.shader->by_alpha_to_coverage = true;
   if (!kept) make_all(shaders.front(), true);
 }
+
+}  // namespace
 
 }  // namespace tally::counters

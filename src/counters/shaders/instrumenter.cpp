@@ -102,11 +102,6 @@ std::optional<uint32_t> first_free_location(const Stage& stage) {
                                     vertex ? spv::StorageClass::Output : spv::StorageClass::Input);
 }
 
-// Validates SPIR-V with the library of spirv-val.
-
-// `vulkan_version`: the environment to check against (VK_API_VERSION_*).
-Status validate_spirv(std::span<const uint32_t> words, uint32_t vulkan_version);
-
 namespace {
 
 spv_target_env environment(uint32_t vulkan_version) {
@@ -115,8 +110,8 @@ spv_target_env environment(uint32_t vulkan_version) {
   return SPV_ENV_VULKAN_1_1_SPIRV_1_4;
 }
 
-}  // namespace
-
+// Validates SPIR-V with the library of spirv-val. `vulkan_version`: the environment to check
+// against (VK_API_VERSION_*).
 Status validate_spirv(std::span<const uint32_t> words, uint32_t vulkan_version) {
   const std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)> context(
       spvContextCreate(environment(vulkan_version)), spvContextDestroy);
@@ -135,8 +130,6 @@ Status validate_spirv(std::span<const uint32_t> words, uint32_t vulkan_version) 
   if (result == SPV_SUCCESS) return {};
   return Error{diagnostic && diagnostic->error ? diagnostic->error : "spirv-val gives no reason"};
 }
-
-namespace {
 
 // Applications create the pipelines of one shader in sequence and rarely need older ones again.
 constexpr size_t kMaxRememberedWords = 8 << 20;

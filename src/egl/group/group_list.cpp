@@ -185,17 +185,6 @@ std::vector<uint64_t> VulkanGroup::read() {
   return values;
 }
 
-// A small private context on a display of the application, used to query what the driver offers. It
-// bypasses libEGL and our stubs; the application cannot see it.
-
-class Driver;
-class GlContext;
-
-// Calls `body` on a new thread with the context current, and waits for it. Returns false if no
-// context could be created.
-bool with_own_context(Driver& driver, EGLDisplay display, EGLenum api,
-                      const std::function<void(GlContext&)>& body);
-
 namespace {
 
 // The driver's function, cast to its type.
@@ -205,6 +194,8 @@ auto call(const Driver& driver) {
 }
 #define REAL(driver, function) call<EglFn::function, decltype(::function)>(driver)
 
+// A small private context on a display of the application, used to query what the driver offers. It
+// bypasses libEGL and our stubs; the application cannot see it.
 class OwnContext {
  public:
   OwnContext(Driver& driver, EGLDisplay display, EGLenum api) : driver_(driver), display_(display) {
@@ -255,8 +246,8 @@ class OwnContext {
   bool current_ = false;
 };
 
-}  // namespace
-
+// Calls `body` on a new thread with the context current, and waits for it. Returns false if no
+// context could be created.
 bool with_own_context(Driver& driver, EGLDisplay display, EGLenum api,
                       const std::function<void(GlContext&)>& body) try {
   bool made = false;
@@ -274,6 +265,8 @@ bool with_own_context(Driver& driver, EGLDisplay display, EGLenum api,
 } catch (const std::system_error&) {  // the thread could not be started
   return false;
 }
+
+}  // namespace
 
 // One group of driver counters (gl/driver_counters.h), under the driver's names.
 

@@ -156,12 +156,6 @@ Result<std::optional<PassPictureRow>> Reader::pass_picture(RowId pass, uint32_t 
   return std::optional(std::move(rows->front()));
 }
 
-// The first check of a capture file.
-
-// Checks that the file is a capture of a version that the reader accepts and is not truncated, from
-// SQLite's header and the file's size alone: before SQLite opens the file.
-Status check_capture_head(const std::string& path);
-
 namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
@@ -225,14 +219,12 @@ Status check(const FileHead& head) {
   return {};
 }
 
-}  // namespace
-
+// Checks that the file is a capture of a version that the reader accepts and is not truncated, from
+// SQLite's header and the file's size alone: before SQLite opens the file.
 Status check_capture_head(const std::string& path) {
   const Result<FileHead> head = read_head(path);
   return head ? check(*head) : Status(head.error());
 }
-
-namespace {
 
 Status check_tables(const Database& database, int64_t version) {
   Result<Statement> found =

@@ -21,12 +21,6 @@
 
 namespace tally::store {
 
-// Makes a path free for a new capture.
-
-// Removes the capture at `path`, with the files that SQLite keeps next to it. An empty file stays.
-// Any other file, and a capture that is open, is an error and stays.
-Status remove_old_capture(const std::string& path);
-
 namespace {
 
 bool is_capture(int file) {
@@ -45,8 +39,8 @@ bool is_in_use(int file) {
   return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-}  // namespace
-
+// Removes the capture at `path`, with the files that SQLite keeps next to it. An empty file stays.
+// Any other file, and a capture that is open, is an error and stays.
 Status remove_old_capture(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
@@ -65,6 +59,8 @@ Status remove_old_capture(const std::string& path) {
   for (const char* suffix : {"-wal", "-shm", "-journal"}) ::unlink((path + suffix).c_str());
   return {};
 }
+
+}  // namespace
 
 // The ids of the rows that a capture holds once, by what identifies them. (Labels are looked up in
 // the capture: a long run has many, and they may be removed.)
