@@ -165,6 +165,40 @@ TEST(CaptureLayer, dispatches_have_a_gpu_time_unless_it_is_switched_off) {
   EXPECT_FALSE(without.commands().at(0).has_gpu_time);
 }
 
+struct Span {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// The times of the dispatches and the pass of a submission of the scenario "timed", in order.
+std::vector<Span> spans(const Session& session, int64_t submission) {
+  store::Statement rows = *session.reader().query(fmt::format(R"sql(
+    WITH executed AS (SELECT execution.id FROM execution JOIN submission
+                      ON submission.id = submission WHERE submission.number = {})
+    SELECT gpu_begin_ns, gpu_time_ns FROM command WHERE execution IN executed AND pass IS NULL
+    UNION ALL SELECT gpu_begin_ns, gpu_time_ns FROM pass WHERE execution IN executed
+    ORDER BY 1)sql",
+                                                              submission));
+  std::vector<Span> found;
+  while (rows.step()) {
+    found.push_back({rows.integer(0), rows.integer(0) + rows.integer(1)});
+  }
+  return found;
+}
+
+TEST(CaptureLayer, a_time_begins_where_the_one_before_has_ended_unless_there_was_other_work) {
+  const Session session = run({.scenario = "timed"});
+  for (const int64_t submission : {0, 1}) {
+    const std::vector<Span> found = spans(session, submission);
+    ASSERT_THAT(found, SizeIs(5));
+    for (const Span& span : found) EXPECT_LT(span.begin, span.end);
+    EXPECT_EQ(found[1].begin, found[0].end);
+    EXPECT_EQ(found[2].begin, found[1].end);
+    EXPECT_GT(found[3].begin, found[2].end) << "a buffer was filled";
+    EXPECT_EQ(found[4].begin, found[3].end) << "a pass after a dispatch";
+  }
+}
+
 TEST(CaptureLayer, secondaries_belong_to_the_pass_that_they_continue) {
   const Session session = run({.scenario = "secondaries"});
   const auto commands = session.commands();

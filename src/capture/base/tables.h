@@ -150,6 +150,7 @@ namespace tally::capture {
   X(QueueWaitIdle, "")                             \
   X(ResetCommandBuffer, "")                        \
   X(ResetCommandPool, "")                          \
+  X(ResetQueryPool, "EXT")                         \
   X(UpdateIndirectExecutionSetPipelineEXT, "")     \
   X(UpdateIndirectExecutionSetShaderEXT, "")       \
   X(WaitForFences, "")                             \

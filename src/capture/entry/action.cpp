@@ -13,7 +13,7 @@ void action(Function function, std::initializer_list<int64_t> parameters,
             VkCommandBuffer command_buffer, Args... args) noexcept {
   CommandBuffer* state = find_command_buffer(command_buffer);
   if (!state) return;
-  std::optional<TimestampPair> time;
+  std::optional<TimeIndex> time;
   vk::guarded_void([&] { time = state->before_action(function, parameters); });
   state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
   vk::guarded_void([&] { state->after_action(time); });

@@ -344,9 +344,27 @@ std::span<const DeviceHook> pass_hooks() {
   return rows;
 }
 
-// The commands that the layer only hooks where command buffers are recorded twice: they go to both.
+// The commands that the layer hooks for no other reason than that command buffers are recorded
+// twice, so they go to both, or that they end what a timestamp may stand for.
 
 namespace {
+
+// True if the GPU does more for the command than to change its state, or to wait for earlier
+// commands.
+constexpr bool is_work(std::string_view name) {
+  constexpr std::string_view kStates[] = {"vkCmdBind",
+                                          "vkCmdPush",
+                                          "vkCmdSet",
+                                          "vkCmdPipelineBarrier",
+                                          "vkCmdBeginDebugUtilsLabel",
+                                          "vkCmdEndDebugUtilsLabel",
+                                          "vkCmdInsertDebugUtilsLabel",
+                                          "vkCmdDebugMarker",
+                                          "vkCmdBeginConditionalRendering",
+                                          "vkCmdEndConditionalRendering"};
+  if (name.starts_with("vkCmdSetEvent")) return true;
+  return std::ranges::none_of(kStates, [&](auto state) { return name.starts_with(state); });
+}
 
 #ifdef __clang__
 // The types of the list are those of the C ABI, not those of the headers.
@@ -355,17 +373,18 @@ namespace {
 #define TALLY_CALLS_BY_ABI
 #endif
 
-template <Command kCommand, typename Types>
-struct Both;
+template <Command kCommand, bool kWorks, typename Types>
+struct Recorded;
 
-template <Command kCommand, typename Result, typename... Arguments>
-struct Both<kCommand, Result(Arguments...)> {
+template <Command kCommand, bool kWorks, typename Result, typename... Arguments>
+struct Recorded<kCommand, kWorks, Result(Arguments...)> {
   TALLY_CALLS_BY_ABI static VKAPI_ATTR Result VKAPI_CALL call(VkCommandBuffer b,
                                                               Arguments... arguments) noexcept {
     using Next = Result(VKAPI_PTR*)(VkCommandBuffer, Arguments...);
-    const CommandBuffer* state = nullptr;
+    CommandBuffer* state = nullptr;
     vk::guarded_void([&] { state = find_command_buffer(b); });
     if (!state) return Result();
+    if constexpr (kWorks) state->before_other_work();
     const auto next = reinterpret_cast<Next>(state->context().commands()[kCommand]);
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
       // Commands that are preprocessed with the state of a command buffer do not fit its copy.
@@ -389,7 +408,8 @@ void stop_copies(RecordingContext& context, std::string_view reason) {
 }
 
 const vk::HookTable& recorded_command_hooks() {
-#define TALLY_COMMAND(name, types) vk::hook(#name, Both<Command::name, types>::call),
+#define TALLY_COMMAND(name, types) \
+  vk::hook(#name, Recorded<Command::name, is_work(#name), types>::call, is_work(#name)),
   // Intentionally leaked: applications call Vulkan from static destructors.
   static const auto* const table = new vk::HookTable({
 #include "capture/record/command_list.inc"

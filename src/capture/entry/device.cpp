@@ -389,11 +389,15 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
   return result;
 }
 
-// A command that the layer does not know would be missing from counting copies.
+// A command that the layer does not know would be missing from counting copies. The time of one
+// that is work is part of the next time.
 PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
                                     PFN_vkVoidFunction next) {
-  if (const vk::Hook* hook = recorded_command_hooks().find(name)) return hook->function;
-  if (!name.starts_with("vkCmd")) return next;
+  const bool copies = device.context().copies();
+  if (!copies && !device.connection().settings().gpu_time) return next;
+  const vk::Hook* hook = recorded_command_hooks().find(name);
+  if (hook) return copies || hook->condition != 0 ? hook->function : next;
+  if (!copies || !name.starts_with("vkCmd")) return next;
   stop_copies(device.context(), fmt::format("{} is not known", name));
   return next;
 }
@@ -454,7 +458,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
       (!hook->condition.for_pictures || device->images())) {
     return hook->function;
   }
-  return device->context().copies() ? recorded_command(*device, wanted, next) : next;
+  return recorded_command(*device, wanted, next);
 }
 
 }  // namespace tally::capture

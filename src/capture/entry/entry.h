@@ -26,8 +26,9 @@ const vk::HookTable& physical_device_hooks();
 // Hooks of all devices, captured or not. All other device hooks exist on captured devices only.
 const vk::HookTable& any_device_hooks();
 const vk::BasicHookTable<DeviceCondition>& device_hooks();
-// Further hooks, of captured devices whose command buffers may have counting copies: all commands
-// that are recorded into command buffers. Those of device_hooks() come first.
+// Further hooks, of all commands that are recorded into command buffers: for captured devices whose
+// command buffers may have counting copies. The condition is not 0 for those that are work for the
+// GPU: they are also for devices that are timed. Those of device_hooks() come first.
 const vk::HookTable& recorded_command_hooks();
 // From now on command buffers get no counting copies. The log says the reason once.
 void stop_copies(RecordingContext& context, std::string_view reason);

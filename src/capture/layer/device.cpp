@@ -62,7 +62,7 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
       uncounted_(std::move(setup.uncounted)),
       boundaries_(setup.boundaries),
       context_(std::move(connection), handle, next, std::move(setup.regions),
-               setup.dynamic_rendering, setup.boundaries.feature),
+               setup.dynamic_rendering, setup.boundaries.feature, setup.host_query_reset),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),
                 std::move(setup.description), std::move(setup.metrics)) {
   context_.follow_images(instance_->table(), setup.physical_device);

@@ -37,6 +37,7 @@ struct DeviceSetup {
   RegionSetup regions;
   bool dynamic_rendering = false;       // the application enabled it
   bool add_timeline_extension = false;  // enable VK_KHR_timeline_semaphore, not only the feature
+  bool host_query_reset = false;        // of Vulkan 1.2
   catalogue::EnabledHidden uncounted;
   Boundaries boundaries;
 

@@ -114,6 +114,16 @@ bool renders_dynamically(const VkDeviceCreateInfo& info) {
   return (core && core->dynamicRendering == VK_TRUE) || (own && own->dynamicRendering == VK_TRUE);
 }
 
+bool offers_host_query_reset(const InstanceTable& table, VkPhysicalDevice device,
+                             uint32_t version) {
+  if (version < VK_API_VERSION_1_2 || !table.GetPhysicalDeviceFeatures2) return false;
+  VkPhysicalDeviceHostQueryResetFeatures features{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES};
+  VkPhysicalDeviceFeatures2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features};
+  table.GetPhysicalDeviceFeatures2(device, &all);
+  return features.hostQueryReset == VK_TRUE;
+}
+
 Boundaries inspect_boundaries(const InstanceTable& table, VkPhysicalDevice device,
                               const VkDeviceCreateInfo& info) {
   Boundaries boundaries;
@@ -147,6 +157,9 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
   setup.add_timeline_extension =
       !enables_extension(info, timelines) && offers_extension(table, physical_device, timelines);
+  setup.host_query_reset =
+      instance.settings().gpu_time &&
+      offers_host_query_reset(table, physical_device, setup.description.api_version);
   if (setup.description.not_captured.empty()) {
     setup.metrics = describe_metrics(table, physical_device, setup.description);
     setup.description.metrics = setup.metrics.metrics;
@@ -196,6 +209,11 @@ void ChangedDeviceInfo::enable_counters(const DeviceSetup& setup) {
   enable(&VkPhysicalDeviceTimelineSemaphoreFeatures::timelineSemaphore,
          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
          &VkPhysicalDeviceVulkan12Features::timelineSemaphore);
+  if (setup.host_query_reset) {
+    enable(&VkPhysicalDeviceHostQueryResetFeatures::hostQueryReset,
+           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
+           &VkPhysicalDeviceVulkan12Features::hostQueryReset);
+  }
   if (!setup.regions.enabled) return;
   extensions_.push_back(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   chain_.add(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM{

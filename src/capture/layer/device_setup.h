@@ -32,8 +32,8 @@ class ChangedDeviceInfo {
   ChangedDeviceInfo(const ChangedDeviceInfo&) = delete;
   ChangedDeviceInfo& operator=(const ChangedDeviceInfo&) = delete;
 
-  // Enables what the layer uses: VK_ARM_shader_instrumentation, timeline semaphores, and what
-  // counting by region needs.
+  // Enables what the layer uses: VK_ARM_shader_instrumentation, timeline semaphores, the reset of
+  // queries by the host, and what counting by region needs.
   void enable_counters(const DeviceSetup& setup);
   // Leaves out VK_EXT_frame_boundary.
   void remove_boundaries();

@@ -331,6 +331,7 @@ void CommandBuffer::refuse_regions(const std::string& why) {
 
 void CommandBuffer::before_unknown_action(const char* name) {
   deactivate();
+  before_other_work();
   context_.connection().message(
       store::Severity::Warning,
       fmt::format("{} was called: the shaders that it runs are not counted", name));
@@ -365,8 +366,8 @@ void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipel
   if (has_begun && bound && bound->instrumented() && context_.measures()) activate();
 }
 
-std::optional<TimestampPair> CommandBuffer::before_action(
-    store::Function function, std::initializer_list<int64_t> parameters) {
+std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
+                                                      std::initializer_list<int64_t> parameters) {
   if (contents_) contents_->add_command();
   if (!recording_) return std::nullopt;
   const std::shared_ptr<Pipeline>& pipeline = bound_.pipeline_for(function);
@@ -383,17 +384,17 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   needs_barrier_ = needs_barrier_ || active_;
   if (wanted) command.result = result;
   passes_.place(command);
-  std::optional<TimestampPair> pair;
+  std::optional<TimeIndex> time;
   if (store::function_info(function).kind != store::CallKind::Draw &&
       passes_.scope() == PassRecorder::Scope::Outside)
-    pair = passes_.begin_time(target());
-  if (pair) command.timestamps = *pair;
+    time = passes_.begin_time(target());
+  if (time) command.times = *time;
   recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
-  return pair;
+  return time;
 }
 
-void CommandBuffer::after_action(std::optional<TimestampPair> pair) {
-  if (pair) recording_->timestamps.end(counting_, *pair);
+void CommandBuffer::after_action(std::optional<TimeIndex> time) {
+  if (time) recording_->timestamps.end(counting_, *time);
 }
 
 const RecordedRegions* CommandBuffer::regions() const {
@@ -447,6 +448,7 @@ void CommandBuffer::after_end_rendering() {
 
 void CommandBuffer::before_execute(std::span<const VkCommandBuffer> secondaries) {
   deactivate();
+  before_other_work();
   secondaries_.assign(secondaries.begin(), secondaries.end());
 }
 

@@ -278,11 +278,15 @@ class CommandBuffer {
 
   // Call these before and after an action command. The result of before_action is passed to
   // after_action.
-  std::optional<TimestampPair> before_action(store::Function function,
-                                             std::initializer_list<int64_t> parameters);
-  void after_action(std::optional<TimestampPair> pair);
+  std::optional<TimeIndex> before_action(store::Function function,
+                                         std::initializer_list<int64_t> parameters);
+  void after_action(std::optional<TimeIndex> time);
   // Call this before a command that may run shaders and that the capture cannot count.
   void before_unknown_action(const char* name);
+  // Call this before any other command that the GPU executes: a copy, for example.
+  void before_other_work() {
+    if (recording_) recording_->timestamps.separate();
+  }
 
   void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void before_next_subpass(VkSubpassContents contents);

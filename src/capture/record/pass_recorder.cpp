@@ -40,19 +40,22 @@ void PassRecorder::place(CommandRun& command) const {
   }
 }
 
-std::optional<TimestampPair> PassRecorder::begin_time(const PassTarget& to) {
-  if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
-  const std::optional<TimestampPair> pair = to.recording.timestamps.begin(to.commands);
-  if (!pair) {
+std::optional<TimeIndex> PassRecorder::begin_time(const PassTarget& to) {
+  if (!can_time_ || between_suspended_ || !context_.measures()) {
+    to.recording.timestamps.separate();
+    return std::nullopt;
+  }
+  const std::optional<TimeIndex> time = to.recording.timestamps.begin(to.commands);
+  if (!time) {
     context_.connection().message(store::Severity::Warning,
                                   "GPU times are missing: " + vk::take_own_failure().text());
   }
-  return pair;
+  return time;
 }
 
 void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {
   pass.label = to.label;
-  if (const auto pair = begin_time(to)) pass.timestamps = *pair;
+  if (const auto time = begin_time(to)) pass.time = *time;
   to.recording.passes.push_back(std::move(pass));
   pass_ = static_cast<uint32_t>(to.recording.passes.size() - 1);
 }
@@ -78,6 +81,7 @@ void PassRecorder::take_picture(const PassTarget& to, RecordedPass& pass) {
   std::string reason;
   pass.picture = copy_picture(context_.table(), to.commands, pass.final_image, pass.area,
                               pass.regions->shape.layers, to.recording.host_pieces, reason);
+  to.recording.timestamps.separate();
   if (pass.picture) return;
   context_.connection().message(store::Severity::Info, "a render pass has no picture: " + reason);
 }
@@ -117,9 +121,7 @@ void PassRecorder::next_subpass(VkSubpassContents contents) {
 void PassRecorder::end(const PassTarget& to) {
   if (!pass_) return;
   RecordedPass& pass = to.recording.passes[*pass_];
-  if (pass.timestamps != CommandRun::kNone) {
-    to.recording.timestamps.end(to.commands, pass.timestamps);
-  }
+  if (pass.time != CommandRun::kNone) to.recording.timestamps.end(to.commands, pass.time);
   pass.ended = true;
   take_picture(to, pass);
   pass_.reset();

@@ -58,7 +58,7 @@ class PassRecorder {
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
-  std::optional<TimestampPair> begin_time(const PassTarget& to);
+  std::optional<TimeIndex> begin_time(const PassTarget& to);
 
  private:
   void begin_pass(const PassTarget& to, RecordedPass pass);

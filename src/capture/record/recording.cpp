@@ -112,7 +112,7 @@ void subtract_blocks(std::vector<uint64_t>& words, const std::vector<uint64_t>& 
 Recording::Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools,
                      HostMemory& memory, std::shared_ptr<Object> command_buffer, int64_t number,
                      bool simultaneous)
-    : timestamps(pools),
+    : timestamps(pools, simultaneous),
       host_pieces(memory),
       device_(device),
       table_(table),
@@ -131,11 +131,12 @@ bool Recording::has_regions() const {
 }
 
 bool CommandRun::continues_with(const CommandRun& command) const {
-  const bool counts_on =
-      result == kNone ? command.result == kNone : command.result == result + count;
-  return counts_on && function == command.function && pass_of == command.pass_of &&
-         pass == command.pass && subpass == command.subpass && pipeline == command.pipeline &&
-         timestamps == kNone && command.timestamps == kNone && label == command.label;
+  const auto goes_on = [&](uint32_t first, uint32_t next) {
+    return first == kNone ? next == kNone : next == first + count;
+  };
+  return goes_on(result, command.result) && goes_on(times, command.times) &&
+         function == command.function && pass_of == command.pass_of && pass == command.pass &&
+         subpass == command.subpass && pipeline == command.pipeline && label == command.label;
 }
 
 void Recording::add(CommandRun command, std::span<const int64_t> values,
@@ -179,6 +180,7 @@ void Recording::before_submit(uint32_t runs) {
     stale_ = false;
     baselines_.clear();
   }
+  timestamps.before_submit();
   uncaptured_ = false;
   pending_ += runs;
 }
@@ -196,6 +198,7 @@ void Recording::execution_lost(uint32_t runs) {
 
 void Recording::executed_uncaptured() {
   const std::lock_guard lock(values_mutex_);
+  timestamps.before_submit();
   stale_ = uncaptured_ = true;
 }
 

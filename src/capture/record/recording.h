@@ -175,9 +175,9 @@ struct CommandRun {
   stream::PassOf pass_of = stream::PassOf::None;
   uint32_t pass = 0;
   uint32_t subpass = 0;
-  uint32_t pipeline = kNone;    // in Recording::pipelines
-  uint32_t result = kNone;      // of the first command; index over all objects of the recording
-  uint32_t timestamps = kNone;  // a TimestampPair; then the run has only one command
+  uint32_t pipeline = kNone;  // in Recording::pipelines
+  uint32_t result = kNone;    // of the first command; index over all objects of the recording
+  uint32_t times = kNone;     // TimeIndex of the first command
   const Label* label = nullptr;
   // Set by the recording.
   uint32_t first = 0;  // index of the first command in the recording
@@ -197,8 +197,8 @@ struct RecordedPass {
   uint32_t view_mask = 0;
   std::string attachments;
   const Label* label = nullptr;
-  uint32_t timestamps = CommandRun::kNone;
-  bool ended = false;  // not left suspended: its values by region are written
+  uint32_t time = CommandRun::kNone;  // a TimeIndex
+  bool ended = false;                 // not left suspended: its values by region are written
   std::optional<RecordedRegions> regions;
   FinalImage final_image;  // with regions
   std::optional<RecordedPicture> picture;

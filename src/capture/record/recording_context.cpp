@@ -149,14 +149,14 @@ bool captures_some_frames(const CaptureSettings& settings) {
 
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions,
-                                   bool dynamic_rendering, bool marks_frames)
+                                   bool dynamic_rendering, bool marks_frames, bool host_query_reset)
     : connection_(std::move(connection)),
       handle_(handle),
       shaders_(*connection_),
       shader_objects_(*connection_),
       execution_sets_(*connection_, shaders_, shader_objects_),
       passes_(*connection_),
-      timestamps_(handle, table_),
+      timestamps_(handle, table_, host_query_reset),
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
       dynamic_rendering_(dynamic_rendering),
@@ -166,7 +166,7 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       copies_(set_loader_data_ && captures_some_frames(connection_->settings())) {
   const auto get = [&](const char* name) { return next.get_device_proc_addr(handle, name); };
   table_.load(get);
-  if (copies()) commands_.load(get);
+  if (copies() || connection_->settings().gpu_time) commands_.load(get);
 }
 
 void RecordingContext::follow_images(const InstanceTable& table, VkPhysicalDevice physical_device) {

@@ -110,7 +110,7 @@ class RecordingContext {
  public:
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                    const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering,
-                   bool marks_frames);
+                   bool marks_frames, bool host_query_reset);
 
   // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
@@ -151,7 +151,7 @@ class RecordingContext {
   // captured, and every command that the application records is known.
   bool copies() const { return copies_.load(std::memory_order_relaxed); }
   void stop_copies() { copies_.store(false, std::memory_order_relaxed); }
-  // The next layer's. Loaded if there may be counting copies.
+  // The next layer's. Loaded if there may be counting copies, or commands are timed.
   const CommandFunctions& commands() const { return commands_; }
   // Makes a command buffer that the layer allocated usable by the next layer.
   bool initialize(VkCommandBuffer buffer) const {

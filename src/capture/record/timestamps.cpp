@@ -1,7 +1,6 @@
 #include "capture/record/timestamps.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tally::capture {
 
@@ -37,64 +36,74 @@ Timestamps::~Timestamps() {
   for (const VkQueryPool pool : chunks_) pools_.give_back(pool);
 }
 
-std::optional<TimestampPair> Timestamps::begin(VkCommandBuffer command_buffer) {
-  if (pairs_ * 2 == chunks_.size() * TimestampPools::kQueries) {
+std::optional<TimeIndex> Timestamps::begin(VkCommandBuffer command_buffer) {
+  const uint32_t begin = follows_on_ ? queries_ - 1 : write(command_buffer);
+  if (begin == kNone) return std::nullopt;
+  times_.push_back({.begin = begin});
+  return static_cast<TimeIndex>(times_.size() - 1);
+}
+
+void Timestamps::end(VkCommandBuffer command_buffer, TimeIndex time) {
+  times_[time].end = write(command_buffer);
+  follows_on_ = times_[time].end != kNone;
+}
+
+uint32_t Timestamps::write(VkCommandBuffer command_buffer) {
+  const DeviceTable& table = pools_.table();
+  if (queries_ == chunks_.size() * TimestampPools::kQueries) {
     const VkQueryPool pool = pools_.borrow();
-    if (pool == VK_NULL_HANDLE) return std::nullopt;
+    if (pool == VK_NULL_HANDLE) return kNone;
     chunks_.push_back(pool);
-    pools_.table().CmdResetQueryPool(command_buffer, pool, 0, TimestampPools::kQueries);
+    if (!host_reset_) table.CmdResetQueryPool(command_buffer, pool, 0, TimestampPools::kQueries);
   }
-  const TimestampPair pair = pairs_++;
-  write(command_buffer, pair * 2);
-  return pair;
+  table.CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunks_.back(),
+                          queries_ % TimestampPools::kQueries);
+  return queries_++;
 }
 
-void Timestamps::end(VkCommandBuffer command_buffer, TimestampPair pair) const {
-  write(command_buffer, pair * 2 + 1);
+uint32_t Timestamps::used_of(size_t chunk) const {
+  const auto before = static_cast<uint32_t>(chunk) * TimestampPools::kQueries;
+  return std::min(queries_ - before, TimestampPools::kQueries);
 }
 
-// Both timestamps are written at the bottom of the pipe. The time extends from the completion of
-// all earlier work to the completion of this work. So the times of a queue add up, and no time is
-// counted twice.
-void Timestamps::write(VkCommandBuffer command_buffer, uint32_t query) const {
-  pools_.table().CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
-                                   chunks_[query / TimestampPools::kQueries],
-                                   query % TimestampPools::kQueries);
+void Timestamps::before_submit() const {
+  if (!host_reset_) return;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    pools_.table().ResetQueryPool(pools_.device(), chunks_[i], 0, used_of(i));
+  }
+}
+
+std::vector<Timestamps::Result> Timestamps::results(vk::OwnFailure& failure) const {
+  std::vector<Result> results(chunks_.size() * TimestampPools::kQueries);
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    Result* const of_chunk = &results[i * TimestampPools::kQueries];
+    const uint32_t used = used_of(i);
+    const VkResult result = pools_.table().GetQueryPoolResults(
+        pools_.device(), chunks_[i], 0, used, used * sizeof(Result), of_chunk, sizeof(Result),
+        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+    if (result >= 0) continue;
+    failure = {result, "vkGetQueryPoolResults"};
+    std::fill_n(of_chunk, used, Result{});
+  }
+  return results;
 }
 
 std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock,
                                                              vk::OwnFailure& failure) const {
-  struct Result {
-    uint64_t ticks;
-    uint64_t available;
-  };
-  std::vector<std::optional<stream::GpuTime>> times(pairs_);
+  std::vector<std::optional<stream::GpuTime>> read(times_.size());
   const uint64_t mask = clock.valid_bits >= 64 ? ~0ull : (1ull << clock.valid_bits) - 1;
-  std::array<Result, TimestampPools::kQueries> results{};
-  for (uint32_t pair = 0; pair < pairs_; ++pair) {
-    const uint32_t query = pair * 2;
-    const uint32_t offset = query % TimestampPools::kQueries;
-    if (offset == 0) {
-      const uint32_t count = std::min(pairs_ * 2 - query, TimestampPools::kQueries);
-      results.fill({});
-      const VkResult result = pools_.table().GetQueryPoolResults(
-          pools_.device(), chunks_[query / TimestampPools::kQueries], 0, count,
-          count * sizeof(Result), results.data(), sizeof(Result),
-          VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
-      if (result < 0) {
-        failure = {result, "vkGetQueryPoolResults"};
-        results.fill({});
-      }
-    }
-    const Result& begin = results[offset];
-    const Result& end = results[offset + 1];
+  const auto ns = [&](uint64_t ticks) {
+    return static_cast<int64_t>(static_cast<double>(ticks & mask) * clock.period_ns);
+  };
+  const std::vector<Result> written = results(failure);
+  for (size_t i = 0; i < times_.size(); ++i) {
+    if (times_[i].end == kNone) continue;
+    const Result& begin = written[times_[i].begin];
+    const Result& end = written[times_[i].end];
     if (begin.available == 0 || end.available == 0) continue;
-    const uint64_t ticks = (end.ticks - begin.ticks) & mask;
-    times[pair] = stream::GpuTime{
-        static_cast<int64_t>(static_cast<double>(begin.ticks & mask) * clock.period_ns),
-        static_cast<int64_t>(static_cast<double>(ticks) * clock.period_ns)};
+    read[i] = stream::GpuTime{ns(begin.ticks), ns(end.ticks - begin.ticks)};
   }
-  return times;
+  return read;
 }
 
 }  // namespace tally::capture

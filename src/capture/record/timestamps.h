@@ -21,7 +21,9 @@ class TimestampPools {
  public:
   static constexpr uint32_t kQueries = 128;
 
-  TimestampPools(VkDevice device, const DeviceTable& table) : device_(device), table_(table) {}
+  // `host_reset`: the feature hostQueryReset is enabled.
+  TimestampPools(VkDevice device, const DeviceTable& table, bool host_reset)
+      : device_(device), table_(table), host_reset_(host_reset) {}
 
   VkQueryPool borrow();  // null if the driver has none left
   void give_back(VkQueryPool pool);
@@ -29,46 +31,74 @@ class TimestampPools {
 
   VkDevice device() const { return device_; }
   const DeviceTable& table() const { return table_; }
+  bool host_reset() const { return host_reset_ && table_.ResetQueryPool; }
 
  private:
   const VkDevice device_;
   const DeviceTable& table_;
+  const bool host_reset_;
   std::mutex mutex_;
   std::vector<VkQueryPool> free_;
 };
 
-// The index of a pair of begin and end timestamps.
-using TimestampPair = uint32_t;
+// The index of a time: the time between two timestamps.
+using TimeIndex = uint32_t;
 
 // The timestamps of one recording. One thread records them. They are read after the execution has
 // completed.
+//
+// All are written at the bottom of the pipe: each when all earlier work is complete. A time that
+// begins where another one has ended shares its timestamp, unless the command buffer has recorded
+// work in between. So the times of a queue add up, and no time is counted twice. What the barriers
+// before a command wait for is part of its time.
 class Timestamps {
  public:
-  explicit Timestamps(TimestampPools& pools) : pools_(pools) {}
+  // `simultaneous`: it may be submitted while it is pending, so only the GPU can reset its queries.
+  Timestamps(TimestampPools& pools, bool simultaneous)
+      : pools_(pools), host_reset_(pools.host_reset() && !simultaneous) {}
   ~Timestamps();
   Timestamps(const Timestamps&) = delete;
   Timestamps& operator=(const Timestamps&) = delete;
 
-  // Writes the begin timestamp. Call it outside of render passes. Returns nullopt if there are no
-  // queries.
-  std::optional<TimestampPair> begin(VkCommandBuffer command_buffer);
-  void end(VkCommandBuffer command_buffer, TimestampPair pair) const;
+  // Begins a time. Call it outside of render passes. Returns nullopt if there are no queries.
+  std::optional<TimeIndex> begin(VkCommandBuffer command_buffer);
+  void end(VkCommandBuffer command_buffer, TimeIndex time);
+  // The command buffer has recorded work that belongs to no time.
+  void separate() { follows_on_ = false; }
+  // Call this before each submission that executes the recording.
+  void before_submit() const;
 
   // Converts raw ticks to nanoseconds.
   struct Clock {
     double period_ns = 1;
     uint32_t valid_bits = 64;
   };
-  // Returns the times by pair; nullopt for a pair that was not written.
+  // Returns the times by index; nullopt for one that was not measured.
   std::vector<std::optional<stream::GpuTime>> read(const Clock& clock,
                                                    vk::OwnFailure& failure) const;
 
  private:
-  void write(VkCommandBuffer command_buffer, uint32_t query) const;
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Time {
+    uint32_t begin = kNone;  // queries
+    uint32_t end = kNone;
+  };
+  struct Result {
+    uint64_t ticks = 0;
+    uint64_t available = 0;
+  };
+
+  // Returns the query, or kNone if there are none left.
+  uint32_t write(VkCommandBuffer command_buffer);
+  uint32_t used_of(size_t chunk) const;
+  std::vector<Result> results(vk::OwnFailure& failure) const;
 
   TimestampPools& pools_;
+  const bool host_reset_;
   std::vector<VkQueryPool> chunks_;
-  uint32_t pairs_ = 0;
+  uint32_t queries_ = 0;
+  bool follows_on_ = false;  // nothing was executed since the last timestamp
+  std::vector<Time> times_;
 };
 
 }  // namespace tally::capture

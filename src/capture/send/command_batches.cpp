@@ -200,15 +200,14 @@ CommandBatches::Batch* CommandBatches::find_batch(const Head& head, const ValueS
   return found == batches_.end() ? nullptr : &*found;
 }
 
-bool CommandBatches::add_to_set(const CommandSlice& slice, Id label,
-                                const std::optional<stream::GpuTime>& gpu) {
+bool CommandBatches::add_to_set(const CommandSlice& slice, Id label) {
   const Head head = head_of(slice);
   auto set = sets_.find(head.pipeline->id(), slice.words, block_words_);
   Batch* batch = set ? find_batch(head, *set) : nullptr;
   if (!set) {
     if (!sets_.wants(head.pipeline->id())) return false;
     batch = &begin_batch(head, slice);
-    append(*batch, slice, label, gpu);
+    append(*batch, slice, label);
     set = std::make_shared<const ValueSet>(
         ValueSet{connection_.new_id(), {slice.words.begin(), slice.words.end()}});
     batch->set = set;
@@ -228,7 +227,7 @@ bool CommandBatches::add_to_set(const CommandSlice& slice, Id label,
     batch->set = std::move(set);
     batch->max_size = store::kMaxBatchCommands;
   }
-  append(*batch, slice, label, gpu);
+  append(*batch, slice, label);
   return true;
 }
 
@@ -257,7 +256,7 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
   return batch;
 }
 
-void CommandBatches::add(const CommandSlice& added, const std::optional<stream::GpuTime>& gpu) {
+void CommandBatches::add(const CommandSlice& added) {
   CommandSlice slice = added;
   // The capture does not know which shaders these commands ran: their counts have no lines.
   if (slice.run->pipeline != CommandRun::kNone &&
@@ -269,21 +268,20 @@ void CommandBatches::add(const CommandSlice& added, const std::optional<stream::
   const bool may_repeat = slice.run->pass_of == stream::PassOf::None && !slice.words.empty() &&
                           slice.run->pipeline != CommandRun::kNone;
   for (uint32_t begin = 0; begin < slice.count;) {
-    if (may_repeat && add_to_set(slice.part(begin, 1), label, gpu)) {
+    if (may_repeat && add_to_set(slice.part(begin, 1), label)) {
       ++begin;
       continue;
     }
     Batch& batch = batch_for(slice.part(begin, 1));
     const auto capacity = static_cast<uint32_t>(batch.max_size - batch.message.size);
     const CommandSlice part = slice.part(begin, capacity);
-    append(batch, part, label, gpu);
+    append(batch, part, label);
     begin += part.count;
   }
 }
 
 // Column by column.
-void CommandBatches::append(Batch& batch, const CommandSlice& slice, Id label,
-                            const std::optional<stream::GpuTime>& gpu) const {
+void CommandBatches::append(Batch& batch, const CommandSlice& slice, Id label) const {
   stream::CommandBatch& message = batch.message;
   const size_t begin = message.size;
   const auto fill = [&](store::Column& column, int64_t value) {
@@ -298,10 +296,21 @@ void CommandBatches::append(Batch& batch, const CommandSlice& slice, Id label,
     message.parameters[p].append_each(
         begin, slice.count, [&](size_t i) { return slice.parameters[i * parameters + p]; });
   }
-  fill(message.gpu_begin_ns, gpu ? gpu->begin_ns : store::Column::kNull);
-  fill(message.gpu_time_ns, gpu ? gpu->time_ns : store::Column::kNull);
+  append_times(batch, slice);
   for (size_t i = 0; i < batch.blocks.size(); ++i) append_block(batch, i, slice);
   message.size += slice.count;
+}
+
+void CommandBatches::append_times(Batch& batch, const CommandSlice& slice) const {
+  stream::CommandBatch& message = batch.message;
+  const auto append_each = [&](store::Column& column, int64_t stream::GpuTime::*member) {
+    column.append_each(message.size, slice.count, [&](size_t i) {
+      const bool timed = !slice.times.empty() && slice.times[i];
+      return timed ? (*slice.times[i]).*member : store::Column::kNull;
+    });
+  };
+  append_each(message.gpu_begin_ns, &stream::GpuTime::begin_ns);
+  append_each(message.gpu_time_ns, &stream::GpuTime::time_ns);
 }
 
 // Consecutive commands often have equal values.

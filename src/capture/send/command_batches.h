@@ -53,7 +53,7 @@ class CommandBatches {
   CommandBatches(PacketBuilder& packet, StreamConnection& connection, ValueSets& sets,
                  const Execution& execution, const MetricLayout& layout);
 
-  void add(const CommandSlice& slice, const std::optional<stream::GpuTime>& gpu);
+  void add(const CommandSlice& slice);
   void flush();
 
  private:
@@ -103,14 +103,14 @@ class CommandBatches {
   bool takes(const Batch& batch, const Head& head, std::span<const uint64_t> words) const;
   // Adds a command to a batch of commands with the same values. False where its values are unlikely
   // to repeat.
-  bool add_to_set(const CommandSlice& slice, Id label, const std::optional<stream::GpuTime>& gpu);
+  bool add_to_set(const CommandSlice& slice, Id label);
   Batch* find_batch(const Head& head, const ValueSet& set);
   // Returns a batch that takes at least the first command of the slice.
   Batch& batch_for(const CommandSlice& slice);
   Batch& begin_batch(const Head& head, const CommandSlice& slice);
   BlockId block_id(std::span<const uint64_t> words, size_t index) const;
-  void append(Batch& batch, const CommandSlice& slice, Id label,
-              const std::optional<stream::GpuTime>& gpu) const;
+  void append(Batch& batch, const CommandSlice& slice, Id label) const;
+  void append_times(Batch& batch, const CommandSlice& slice) const;
   void append_block(Batch& batch, size_t block, const CommandSlice& slice) const;
   void add_values(size_t at, size_t count, Block& block, std::span<const uint64_t> values) const;
   static void begin_others(size_t at, size_t count, Block& block, std::span<const uint64_t> values,

@@ -151,8 +151,9 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
     }
     if (live) live->add_commands(execution, slice);
     if (!batches) return;
-    const uint32_t pair = slice.run->timestamps;
-    batches->add(slice, pair < read.times.size() ? read.times[pair] : std::nullopt);
+    CommandSlice timed = slice;
+    timed.take_times(read.times);
+    batches->add(timed);
   });
   const bool complete = recording.after_completion(
       execution.runs, layout_.block_bytes(),
@@ -243,7 +244,7 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
                          pass.attachments,
                          label,
                          std::nullopt};
-    if (pass.timestamps < read.times.size()) message.gpu = read.times[pass.timestamps];
+    if (pass.time < read.times.size()) message.gpu = read.times[pass.time];
     packet.add(message);
   }
 }

@@ -29,7 +29,13 @@ CommandSlice CommandSlice::part(uint32_t begin, uint32_t size) const {
   };
   cut(slice.parameters);
   cut(slice.words);
+  cut(slice.times);
   return slice;
+}
+
+void CommandSlice::take_times(std::span<const std::optional<stream::GpuTime>> all) {
+  if (run->times == CommandRun::kNone || all.empty()) return;
+  times = all.subspan(run->times + first - run->first, count);
 }
 
 CommandSlices::CommandSlices(const Recording& recording, const MetricLayout& layout, Visit visit)

@@ -22,12 +22,16 @@ struct CommandSlice {
   // The metric blocks of one command after another, in the format of
   // vkGetShaderInstrumentationValuesARM. Empty: the commands were not counted.
   std::span<const uint64_t> words;
+  // Empty: the commands were not timed.
+  std::span<const std::optional<stream::GpuTime>> times;
   bool unread = false;  // not counted because the driver did not return the values
 
   size_t words_of_command() const { return words.size() / count; }
   size_t parameters_of_command() const { return parameters.size() / count; }
   // The commands from `begin` on, at most `size`.
   CommandSlice part(uint32_t begin, uint32_t size) const;
+  // Those of the recording's times that are the commands'.
+  void take_times(std::span<const std::optional<stream::GpuTime>> all);
 };
 
 class CommandSlices {

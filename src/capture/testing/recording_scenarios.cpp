@@ -236,6 +236,26 @@ void specialized(Context& context) {
   });
 }
 
+// Dispatches with nothing but barriers between them, a copy, a dispatch, and a render pass after a
+// barrier. Submitted twice.
+void timed(Context& context) {
+  constexpr VkDeviceSize kFilled = VkDeviceSize{4} << 20;
+  const Doubler doubler(context);
+  const Painter painter(context, Painter::Passes::Objects);
+  const Buffer filled(context, kFilled, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  const VkCommandBuffer commands = context.begin_commands(kReusable);
+  for (const uint32_t groups : {1u, 2u, 3u}) doubler.dispatch(commands, groups);
+  vkCmdFillBuffer(commands, filled, 0, kFilled, 7);
+  full_barrier(commands);
+  doubler.dispatch(commands, 4);
+  painter.target().begin_render_pass(commands);
+  painter.draw(commands, 5);
+  painter.target().end_render_pass(commands);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  context.submit_and_wait(commands);
+}
+
 }  // namespace
 
 const Scenarios& recording_scenarios() {
@@ -251,7 +271,8 @@ const Scenarios& recording_scenarios() {
                                       {"threads", threads},
                                       {"two_devices", two_devices},
                                       {"resets", resets},
-                                      {"specialized", specialized}};
+                                      {"specialized", specialized},
+                                      {"timed", timed}};
   return scenarios;
 }
 
