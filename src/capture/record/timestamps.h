@@ -49,8 +49,8 @@ using TimeIndex = uint32_t;
 //
 // All are written at the bottom of the pipe: each when all earlier work is complete. A time that
 // begins where another one has ended shares its timestamp, unless the command buffer has recorded
-// work in between. So the times of a queue add up, and no time is counted twice. What the barriers
-// before a command wait for is part of its time.
+// work in between. So the times of a queue add up, and no time is counted twice. The time of a
+// command includes what the barriers before it wait for.
 class Timestamps {
  public:
   // `simultaneous`: it may be submitted while it is pending, so only the GPU can reset its queries.
