@@ -104,7 +104,9 @@ test('1,000 draws give a file below 1 MB', () => {
 });
 
 test('nothing of a hostile capture becomes markup or script', async () => {
-  await check('hostile', { hostile: true }, async (report, page) => {
+  const place = { where: kHostile[0], numbers: kHostile[1], text: kHostile[2] };
+  const findings = [{ rule: kHostile[3], text: kHostile[4], share: 0.5, places: [place], places_left_out: 0, what_to_try: kHostile[0] }];
+  await check('hostile', { hostile: true, findings }, async (report, page) => {
     for (const view of await report.views()) {
       await report.go({ view: view.toLowerCase() });
       assert.equal(await page.evaluate(() => window.hacked), undefined, view);
@@ -121,6 +123,26 @@ test('nothing of a hostile capture becomes markup or script', async () => {
     await page.locator('.results a').first().waitFor();
     assert.ok((await page.locator('.results').innerText()).includes(kHostile[0]));
     assert.equal(await page.evaluate(() => window.hacked), undefined);
+  });
+});
+
+test('findings lead to their lines and shaders, and to nothing that the page does not show', async () => {
+  const place = (where) => ({ where, numbers: '8 executions', text: '  x += 1;' });
+  const findings = [{ rule: 'loop-limit', text: 'the loop at file 1:2 runs to its end', share: 0.25, places: ['file 1:2', 'shader 3', 'pass unknown'].map(place),
+    places_left_out: 2, what_to_try: 'a lower limit' }];
+  await check('findings', { findings }, async (report, page) => {
+    await report.go({ view: 'overview' });
+    const card = page.locator('.findings');
+    const text = (await card.innerText()).replace(/\s+/g, ' ');
+    assert.ok(text.includes('loop-limit 25.0% the loop at file 1:2 runs to its end') && text.includes('and 2 more') && text.includes('Try: a lower limit.'), text);
+    assert.deepEqual(await card.locator('a').allTextContents(), ['file 1:2', 'shader 3']);
+    await card.getByRole('link', { name: 'file 1:2' }).click();
+    await page.waitForFunction(() => document.documentElement.dataset.ready === 'source');
+    await page.getByText('file 1:2', { exact: true }).first().waitFor();
+  });
+  await check('no-findings', {}, async (report, page) => {
+    await report.go({ view: 'overview' });
+    assert.equal(await page.locator('.findings').count(), 0);
   });
 });
 

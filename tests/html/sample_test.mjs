@@ -3,12 +3,16 @@
 // Usage: sample_test.mjs TALLY WRITE_CAPTURES FOLDER
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { launch, Report } from './browser.mjs';
 import { compareAll, visitViews, writeReport } from './numbers.mjs';
 
 const [, , kTally, kWriteCaptures, kFolder] = process.argv;
+const kDocumented = fileURLToPath(new URL('../../docs/sample.html', import.meta.url));
 let browser;
 
 before(async () => {
@@ -50,6 +54,19 @@ test('the lines of inlined functions equal the JSON report, and so do their bran
   } finally {
     await page.close();
   }
+});
+
+// The structure of a page, without its numbers: the members of its data, by their path. Columns depend on what was counted.
+function structure(file) {
+  const [, data] = /id="data">([^<]*)/.exec(readFileSync(file, 'latin1')), bytes = gunzipSync(Buffer.from(data, 'base64'));
+  const head = JSON.parse(bytes.subarray(16, 16 + bytes.readUInt32LE(12)).toString());
+  const [{ info, tables, ...capture }] = head.captures;
+  return { version: head.version, head: Object.keys(head), capture: Object.keys(capture), info: Object.keys(info), tables: Object.keys(tables) };
+}
+
+test('the page in the documents has the structure of pages of today, and shows', async () => {
+  assert.deepEqual(structure(kDocumented), structure(report('sample')), 'docs/images/make makes docs/sample.html');
+  await visitViews(browser, kDocumented, ['Overview', 'Where', 'Source', 'Picture', 'Timeline'], { width: 1280 });
 });
 
 test('each view of the sample shows, at 1280 and at 400 pixels', async () => {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/findings/findings.h"
 #include "analysis/model/metrics.h"
 #include "analysis/tables/summary.h"
 
@@ -101,6 +102,7 @@ struct DataCapture {
   std::string simd_lanes, simd_executions;  // ids; empty: not counted
   std::vector<std::string> left_out;        // sentences
   bool grouped = false;                     // a row of commands stands for several
+  Findings findings;                        // of the new capture; the old one of two has none
   std::deque<DataTable> tables;
   std::vector<Metric> region_counters;
   std::string default_region_counter;

@@ -43,6 +43,21 @@ class DatasetTest : public testing::Test {
   const std::string file_ = directory_.file("scene.tally");
 };
 
+TEST_F(DatasetTest, the_new_capture_has_its_findings) {
+  write_scene();
+  const Model now = model(), old = model();
+  ShaderCodes codes(now);
+  ShaderSources sources(now, codes);
+  const auto findings = find_findings(now, codes, sources, Variants(now, codes), {});
+  ASSERT_TRUE(findings.ok());
+  ASSERT_FALSE(findings->list.empty());
+  const auto dataset = make_dataset(now, &old, {}, {});
+  ASSERT_TRUE(dataset.ok());
+  ASSERT_EQ(dataset->captures[0].findings.list.size(), findings->list.size());
+  EXPECT_EQ(dataset->captures[0].findings.list[0].text, findings->list[0].text);
+  EXPECT_TRUE(dataset->captures[1].findings.list.empty());
+}
+
 // Keyed by block: executions, then the value of the counted metric.
 using SumsByBlock = std::map<uint64_t, std::pair<uint64_t, uint64_t>>;
 

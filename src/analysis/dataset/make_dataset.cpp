@@ -234,6 +234,13 @@ class CaptureBuilder {
     return add_egl_frames(model_, capture);
   }
 
+  Status add_findings(const Progress& progress, DataCapture& capture) {
+    auto findings = find_findings(model_, codes_, sources_, variants_, progress);
+    if (!findings) return findings.error();
+    capture.findings = std::move(*findings);
+    return {};
+  }
+
   const CaptureRows& rows() const { return rows_; }
 
  private:
@@ -343,6 +350,7 @@ Result<Dataset> make_dataset(const Model& model, const Model* old, const SourceO
     if (!of) continue;
     CaptureBuilder builder(*of, sources, dataset.strings);
     Status added = builder.add(progress, dataset.captures.emplace_back());
+    if (added && of == &model) added = builder.add_findings(progress, dataset.captures.back());
     if (!added) return added.error();
     rows.push_back(builder.rows());
   }

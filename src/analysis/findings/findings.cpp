@@ -573,9 +573,12 @@ class Finder {
 std::span<const FindingRule> finding_rules() { return kRules; }
 
 Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
-                               const Variants& variants, const BlockTotals& totals,
-                               const BranchTotals& branches, const Progress& progress) {
-  return Finder(model, codes, sources, variants, totals, branches).run(progress);
+                               const Variants& variants, const Progress& progress) {
+  const auto totals = BlockTotals::count(model, codes, variants, progress);
+  if (!totals) return totals.error();
+  const auto branches = BranchTotals::count(model, codes, variants, *totals, progress);
+  if (!branches) return branches.error();
+  return Finder(model, codes, sources, variants, *totals, *branches).run(progress);
 }
 
 }  // namespace tally::analysis

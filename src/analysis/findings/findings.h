@@ -46,7 +46,6 @@ struct Findings {
 
 // The findings of the selected part of a capture.
 Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
-                               const Variants& variants, const BlockTotals& totals,
-                               const BranchTotals& branches, const Progress& progress);
+                               const Variants& variants, const Progress& progress);
 
 }  // namespace tally::analysis

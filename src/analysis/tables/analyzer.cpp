@@ -399,11 +399,7 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
 }
 
 Result<Findings> Analyzer::findings() {
-  const auto blocks = totals();
-  if (!blocks) return blocks.error();
-  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
-  if (!branches) return branches.error();
-  return find_findings(*model_, *codes_, *sources_, *variants_, **blocks, *branches, progress_);
+  return find_findings(*model_, *codes_, *sources_, *variants_, progress_);
 }
 
 Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptions& options) {

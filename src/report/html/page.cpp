@@ -10,6 +10,7 @@
 
 #include "analysis/model/metrics.h"
 #include "report/table/display_text.h"
+#include "report/table/findings_report.h"
 #include "report/table/json.h"
 #include "report/table/output.h"
 
@@ -140,6 +141,7 @@ Json capture_json(const DataCapture& capture, Places& places) {
                {"counted", capture.counted},
                {"simd", nullptr},
                {"left_out", capture.left_out},
+               {"findings", Json::parse(findings_json_text(capture.findings))},
                {"commands", capture.grouped ? "grouped" : "each"}};
   if (!capture.simd_lanes.empty())
     json["simd"] = {{"lanes", capture.simd_lanes}, {"executions", capture.simd_executions}};

@@ -43,8 +43,9 @@ void write_findings(const analysis::Findings& findings, size_t width, const Outp
   }
 }
 
-void write_findings_json(const analysis::Summary& summary, const analysis::Findings& findings,
-                         const Output& out) {
+namespace {
+
+Json findings_json(const analysis::Findings& findings) {
   Json list = Json::array();
   for (const analysis::CostFinding& finding : findings.list) {
     Json places = Json::array();
@@ -57,9 +58,20 @@ void write_findings_json(const analysis::Summary& summary, const analysis::Findi
                     {"places_left_out", finding.places_left_out},
                     {"what_to_try", finding.rule->what_to_try}});
   }
+  return list;
+}
+
+}  // namespace
+
+std::string findings_json_text(const analysis::Findings& findings) {
+  return findings_json(findings).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_findings_json(const analysis::Summary& summary, const analysis::Findings& findings,
+                         const Output& out) {
   const Json document = {{"version", kFindingsJsonVersion},
                          {"capture", Json::parse(capture_json_text(summary))},
-                         {"findings", std::move(list)},
+                         {"findings", findings_json(findings)},
                          {"unread_shaders", findings.unread_shaders}};
   out(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

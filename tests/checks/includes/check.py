@@ -64,7 +64,7 @@ ALLOWED = {
     "analysis/coverage": ANALYSIS,
     "analysis/diff": ANALYSIS | {"analysis/tables"},
     "analysis/check": ANALYSIS | {"analysis/tables", "analysis/diff"},
-    "analysis/dataset": ANALYSIS | {"analysis/tables", "analysis/diff"},
+    "analysis/dataset": ANALYSIS | {"analysis/tables", "analysis/diff", "analysis/findings"},
     "analysis/fleet": {"base", "analysis/model", "analysis/coverage", "analysis/diff"},
     "report/table": REPORT,
     "report/export": REPORT | {"report/table"},

@@ -43,12 +43,20 @@ export interface Head {
   against: { notes: string[] } | null;  // with --against: what makes the captures hard to compare
 }
 
+// A member of `findings` of `explain --format json`.
+export interface Finding {
+  rule: string; text: string; share: number; // from 0 to 1; 0: unknown
+  places: { where: string; numbers: string; text: string }[]; places_left_out: number;
+  what_to_try: string;
+}
+
 export interface Capture {
   info: any;                       // the member `capture` of `report --format json`
   metrics: Metric[];               // "executions" is one of them, normally the first; may be empty (EGL only)
   counted: string[];               // ids of metrics whose values stand in `counts`: they do not follow from executions
   simd: { lanes: string; executions: string } | null; // ids: SIMD efficiency in percent is 100 * executions / lanes
   left_out: string[];              // sentences for the user: what is not in this file, with numbers
+  findings: Finding[];             // of the whole new capture, the largest share first; [] for the old one of two
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
   // (same frame, pass, pipeline, label and call; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';

@@ -1,4 +1,4 @@
-// The contents of the capture, the uncounted part and the reasons, and the costliest passes, shaders and lines.
+// The findings, the contents of the capture, the uncounted part and the reasons, and the costliest passes, shaders and lines.
 
 import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
@@ -54,6 +54,7 @@ export class OverviewView implements View {
   update(): void {
     const { app } = this;
     replace(this.element,
+      this.findings(),
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
       app.hasCommands ? this.totals() : null, this.eglMeans(),
@@ -102,6 +103,29 @@ export class OverviewView implements View {
     const notes = list('Differences that make the captures hard to compare', this.app.data.head.against?.notes ?? [], 'warn');
     if (notes) box.append(notes);
     return box;
+  }
+
+  // The findings of `tally explain`. Lines and shaders lead to their source.
+  private findings(): HTMLElement | null {
+    const { app } = this, { capture } = app.now.model, { findings } = capture;
+    if (!findings.length) return null;
+    const items = findings.map((finding) => h('li', {},
+      h('strong', {}, finding.rule), finding.share > 0 ? h('span', { class: 'muted' }, ` ${percentText(100 * finding.share)}`) : null, ` ${finding.text}`,
+      h('ul', {}, ...finding.places.map((place) => h('li', {}, this.place(place.where), ` ${place.numbers} `, h('code', {}, place.text.trim()))),
+        finding.places_left_out ? h('li', { class: 'muted' }, `and ${withSeparators(finding.places_left_out)} more`) : null),
+      h('span', { class: 'muted' }, `Try: ${finding.what_to_try}.`)));
+    const scope = app.scope.frames ? ' (of all frames)' : '';
+    return h('div', { class: 'card findings' }, h('h2', {}, 'What costs, and what to try', h('span', { class: 'muted' }, scope)), h('ol', {}, ...items));
+  }
+
+  private place(where: string): HTMLElement {
+    const { app } = this, side = app.now, { model } = side;
+    const find = (table: 'lines' | 'shaders', name: (row: number) => string) =>
+      Array.from({ length: model.t(table).rows }, (_, row) => row).find((row) => name(row) === where);
+    const line = find('lines', (row) => model.location(row));
+    if (line !== undefined) return h('a', { href: app.link(app.lineLink(side, line)) }, where);
+    const shader = find('shaders', (row) => model.text('shaders', 'name', row));
+    return shader === undefined ? h('span', {}, where) : h('a', { href: app.link({ view: 'source', shader: String(shader), line: null, side: null }) }, where);
   }
 
   // For programs with counters by frame: the mean of each over the selected frames.
