@@ -160,9 +160,43 @@ TEST(CaptureLayer, passes_labels_and_names_are_told) {
 
 TEST(CaptureLayer, dispatches_have_a_gpu_time_unless_it_is_switched_off) {
   EXPECT_TRUE(run({.scenario = "late_names"}).commands().at(0).has_gpu_time);
-  const Session without =
-      run({.scenario = "late_names", .environment = {{"TALLY_GPU_TIME", "off"}}});
+  const Session without = run({.scenario = "late_names", .environment = {{"TALLY_TIMES", "off"}}});
   EXPECT_FALSE(without.commands().at(0).has_gpu_time);
+}
+
+constexpr const char* kUntimed = "SELECT count(*) FROM command WHERE gpu_time_ns IS NULL";
+
+class TimedDraws : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TimedDraws, each_has_a_time_within_that_of_its_pass) {
+  const Session session = run({.scenario = GetParam(), .environment = {{"TALLY_TIMES", "draws"}}});
+  EXPECT_GT(session.number("SELECT count(*) FROM command WHERE pass IS NOT NULL"), 0);
+  EXPECT_EQ(session.number(kUntimed), 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM command JOIN pass ON pass.id = command.pass "
+                           "WHERE command.gpu_begin_ns < pass.gpu_begin_ns OR "
+                           "command.gpu_begin_ns + command.gpu_time_ns > "
+                           "pass.gpu_begin_ns + pass.gpu_time_ns"),
+            0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass WHERE gpu_time_ns < (SELECT "
+                           "sum(gpu_time_ns) FROM command WHERE command.pass = pass.id)"),
+            0);
+}
+
+// Several views, subpasses, and passes that are suspended.
+INSTANTIATE_TEST_SUITE_P(CaptureLayer, TimedDraws,
+                         ::testing::Values("render_pass", "timed", "views", "subpasses",
+                                           "suspended"),
+                         [](const auto& named) { return std::string(named.param); });
+
+TEST(CaptureLayer, draws_in_passes_have_no_time_unless_it_is_asked_for) {
+  EXPECT_EQ(run({.scenario = "render_pass"}).number(kUntimed), 2);
+}
+
+TEST(CaptureLayer, a_secondary_that_may_be_pending_twice_has_no_times_of_draws_and_says_so) {
+  const Session session =
+      run({.scenario = "secondaries", .environment = {{"TALLY_TIMES", "draws"}}});
+  EXPECT_EQ(session.number(kUntimed), 1);
+  EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%SIMULTANEOUS_USE%'"), 1);
 }
 
 struct Span {

@@ -160,7 +160,8 @@ class CommandTable {
     fields.back().column.lacking = count_untimed();
     fields.back().column.lacking_because =
         by_ == GroupBy::Command || by_ == GroupBy::Pipeline
-            ? "what is in a pass is timed with its pass (--by pass)"
+            ? "what is in a pass is timed with its pass (--by pass), unless tally run has "
+              "--times draws"
             : "the device measured no time for a part of them";
     fields.push_back(value_field(
         "first_use_time", "first use",

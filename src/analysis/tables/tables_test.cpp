@@ -298,9 +298,10 @@ TEST_F(Tables, rows_that_lack_a_time_leave_no_share_of_the_time) {
     EXPECT_EQ(cell(table, 0, "gpu_time"), Cell(uint64_t{70}));
     EXPECT_EQ(cell(table, 1, "gpu_time"), Cell());
     EXPECT_FALSE(table.column_index("share"));
-    EXPECT_THAT(table.notes,
-                ElementsAre("No share: 1 of 2 rows lack GPU time: what is in a pass is "
-                            "timed with its pass (--by pass)."));
+    EXPECT_THAT(
+        table.notes,
+        ElementsAre("No share: 1 of 2 rows lack GPU time: what is in a pass is "
+                    "timed with its pass (--by pass), unless tally run has --times draws."));
     EXPECT_TRUE(require(analyzer.table(by, {})).column_index("share")) << "of the instructions";
   }
   const Table passes = require(analyzer.table(By::Pass, {.sort = "gpu_time"}));

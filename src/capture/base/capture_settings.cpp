@@ -10,6 +10,11 @@ constexpr uint64_t kMaxQueueMib = 4096;
 constexpr uint64_t kDefaultPatience = 10'000;
 constexpr uint64_t kMaxPatience = 600'000;
 
+Times parse_times(const std::string& text) {
+  if (text == "off") return Times::Off;
+  return text == "draws" ? Times::Draws : Times::Passes;
+}
+
 }  // namespace
 
 CaptureSettings CaptureSettings::from(const Settings& settings) {
@@ -17,7 +22,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.socket = settings.text("capture_socket", "");
   result.live_counters = settings.flag("live_counters", false);
   result.shader_pattern = settings.text("shader", "");
-  result.gpu_time = settings.flag("gpu_time", true);
+  result.times = parse_times(settings.text("times", "passes"));
   result.regions = settings.flag("regions", false);
   result.hide_extensions = settings.flag("hide_extensions", true);
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;

@@ -17,15 +17,19 @@ namespace tally::capture {
 inline constexpr const char* kLayerName = "VK_LAYER_TALLY_capture";
 inline constexpr std::string_view kSettingsPrefix = "tally_capture";
 
+// The work with GPU times: render passes, and dispatches and ray traces outside of them; with Draws
+// each draw in a pass too.
+enum class Times { Off, Passes, Draws };
+
 struct CaptureSettings {
   std::string socket;          // capture_socket: where `tally run` listens; "" = no receiver
   bool live_counters = false;  // live_counters: counts for the EGL library, also without a receiver
   // frames, every: the frames to capture; trigger: none; they are captured on request
   std::optional<FrameChoice> frames = FrameChoice();
-  FrameEnds frame_ends;        // frame_per, frame_label: what ends a frame
-  std::string shader_pattern;  // shader: glob over names and hashes, "" = all
-  bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
-  bool regions = false;        // regions: render passes by region
+  FrameEnds frame_ends;         // frame_per, frame_label: what ends a frame
+  std::string shader_pattern;   // shader: glob over names and hashes, "" = all
+  Times times = Times::Passes;  // times: off, passes, draws
+  bool regions = false;         // regions: render passes by region
   // hide_extensions: those whose shaders cannot be counted
   bool hide_extensions = true;
   size_t queue_bytes = 0;  // queue_mib: limit of data queued for the receiver

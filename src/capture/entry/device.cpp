@@ -394,7 +394,7 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
 PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
                                     PFN_vkVoidFunction next) {
   const bool copies = device.context().copies();
-  if (!copies && !device.connection().settings().gpu_time) return next;
+  if (!copies && device.connection().settings().times == Times::Off) return next;
   const vk::Hook* hook = recorded_command_hooks().find(name);
   if (hook) return copies || hook->condition != 0 ? hook->function : next;
   if (!copies || !name.starts_with("vkCmd")) return next;

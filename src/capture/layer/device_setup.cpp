@@ -158,7 +158,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.add_timeline_extension =
       !enables_extension(info, timelines) && offers_extension(table, physical_device, timelines);
   setup.host_query_reset =
-      instance.settings().gpu_time &&
+      instance.settings().times != Times::Off &&
       offers_host_query_reset(table, physical_device, setup.description.api_version);
   if (setup.description.not_captured.empty()) {
     setup.metrics = describe_metrics(table, physical_device, setup.description);

@@ -185,8 +185,9 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
             primary ? VK_COMMAND_BUFFER_LEVEL_PRIMARY : VK_COMMAND_BUFFER_LEVEL_SECONDARY),
       counting_(handle),
       passes_(context,
-              !pool.protected_memory && pool.timestamp_bits != 0 &&
-                  context.connection().settings().gpu_time,
+              pool.protected_memory || pool.timestamp_bits == 0
+                  ? Times::Off
+                  : context.connection().settings().times,
               context.regions().enabled() && !pool.protected_memory &&
                   (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
       bound_(context) {}
@@ -237,7 +238,9 @@ void CommandBuffer::abandon_copy() {
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   reset();
   active_ = refused_ = needs_barrier_ = false;
-  passes_.reset(!primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0);
+  const bool continues =
+      !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+  passes_.reset(continues ? info.pInheritanceInfo : nullptr);
   bound_.reset();
   labels_.clear();
   frame_labels_.clear();
@@ -384,17 +387,14 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   needs_barrier_ = needs_barrier_ || active_;
   if (wanted) command.result = result;
   passes_.place(command);
-  std::optional<TimeIndex> time;
-  if (store::function_info(function).kind != store::CallKind::Draw &&
-      passes_.scope() == PassRecorder::Scope::Outside)
-    time = passes_.begin_time(target());
+  const std::optional<TimeIndex> time = passes_.begin_command_time(target());
   if (time) command.times = *time;
   recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return time;
 }
 
 void CommandBuffer::after_action(std::optional<TimeIndex> time) {
-  if (time) recording_->timestamps.end(counting_, *time);
+  if (time) passes_.end_command_time(target(), *time);
 }
 
 const RecordedRegions* CommandBuffer::regions() const {
@@ -417,6 +417,7 @@ void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
 
 void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
   if (!recording_) return;
+  before_other_work();
   if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
   passes_.next_subpass(contents);
 }

@@ -1,5 +1,6 @@
 #include "capture/record/pass_recorder.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
@@ -19,11 +20,21 @@ PassRecorder::Scope scope_of(bool secondaries) {
   return secondaries ? PassRecorder::Scope::Secondaries : PassRecorder::Scope::Inline;
 }
 
+uint32_t view_mask_of(const VkCommandBufferInheritanceInfo& info, const PassRegistry& passes) {
+  if (const std::shared_ptr<RenderPass> pass = passes.find(info.renderPass)) {
+    return pass->view_mask;
+  }
+  const auto* rendering = vk::find_in_chain<VkCommandBufferInheritanceRenderingInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO);
+  return rendering ? rendering->viewMask : 0;
+}
+
 }  // namespace
 
-void PassRecorder::reset(bool continues_parent) {
-  continues_parent_ = continues_parent;
-  scope_ = continues_parent ? Scope::Inline : Scope::Outside;
+void PassRecorder::reset(const VkCommandBufferInheritanceInfo* inherits) {
+  continues_parent_ = inherits != nullptr;
+  scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
+  view_mask_ = inherits ? view_mask_of(*inherits, context_.passes()) : 0;
   suspending_ = between_suspended_ = false;
   pass_.reset();
   suspended_pass_.reset();
@@ -40,15 +51,32 @@ void PassRecorder::place(CommandRun& command) const {
   }
 }
 
+TimestampPlace PassRecorder::timestamp_place() const {
+  if (scope_ == Scope::Outside) return {};
+  const auto views = static_cast<uint32_t>(std::popcount(view_mask_));
+  return {.in_pass = true, .views = std::max(views, 1u)};
+}
+
+std::optional<TimeIndex> PassRecorder::begin_command_time(const PassTarget& to) {
+  if (scope_ == Scope::Outside || times_ == Times::Draws) return begin_time(to);
+  return std::nullopt;
+}
+
 std::optional<TimeIndex> PassRecorder::begin_time(const PassTarget& to) {
-  if (!can_time_ || between_suspended_ || !context_.measures()) {
+  if (times_ == Times::Off || between_suspended_ || !context_.measures()) {
     to.recording.timestamps.separate();
     return std::nullopt;
   }
-  const std::optional<TimeIndex> time = to.recording.timestamps.begin(to.commands);
+  const std::optional<TimeIndex> time =
+      to.recording.timestamps.begin(to.commands, timestamp_place());
   if (!time) {
-    context_.connection().message(store::Severity::Warning,
-                                  "GPU times are missing: " + vk::take_own_failure().text());
+    const vk::OwnFailure failure = vk::take_own_failure();
+    context_.connection().message(
+        store::Severity::Warning,
+        "GPU times are missing: " +
+            (failure.what ? failure.text()
+                          : "in a command buffer with SIMULTANEOUS_USE, only the first draws of a "
+                            "render pass have some"));
   }
   return time;
 }
@@ -56,8 +84,10 @@ std::optional<TimeIndex> PassRecorder::begin_time(const PassTarget& to) {
 void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {
   pass.label = to.label;
   if (const auto time = begin_time(to)) pass.time = *time;
+  view_mask_ = pass.view_mask;
   to.recording.passes.push_back(std::move(pass));
   pass_ = static_cast<uint32_t>(to.recording.passes.size() - 1);
+  to.recording.timestamps.separate();  // the first draw begins after what the pass does before
 }
 
 void PassRecorder::prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
@@ -121,11 +151,15 @@ void PassRecorder::next_subpass(VkSubpassContents contents) {
 void PassRecorder::end(const PassTarget& to) {
   if (!pass_) return;
   RecordedPass& pass = to.recording.passes[*pass_];
-  if (pass.time != CommandRun::kNone) to.recording.timestamps.end(to.commands, pass.time);
+  scope_ = Scope::Outside;
+  if (pass.time != CommandRun::kNone) {
+    to.recording.timestamps.end(to.commands, timestamp_place(), pass.time);
+  } else {
+    to.recording.timestamps.separate();
+  }
   pass.ended = true;
   take_picture(to, pass);
   pass_.reset();
-  scope_ = Scope::Outside;
 }
 
 bool PassRecorder::has_secondaries(const VkRenderingInfo& info) {
@@ -140,6 +174,8 @@ void PassRecorder::begin_rendering(const PassTarget& to, const VkRenderingInfo& 
   if (resuming) between_suspended_ = true;  // nothing may be recorded before it
   if (resuming && suspended_pass_) {
     pass_ = std::exchange(suspended_pass_, std::nullopt);
+    view_mask_ = info.viewMask;
+    to.recording.timestamps.separate();
   } else {
     RecordedPass pass;
     pass.dynamic = true;

@@ -26,11 +26,11 @@ class PassRecorder {
  public:
   enum class Scope { Outside, Inline, Secondaries };
 
-  PassRecorder(RecordingContext& context, bool can_time, bool can_count_regions)
-      : context_(context), can_time_(can_time), can_count_regions_(can_count_regions) {}
+  PassRecorder(RecordingContext& context, Times times, bool can_count_regions)
+      : context_(context), times_(times), can_count_regions_(can_count_regions) {}
 
-  // `continues_parent`: the command buffer is a secondary inside of a pass.
-  void reset(bool continues_parent);
+  // `inherits`: the command buffer is a secondary inside of this pass.
+  void reset(const VkCommandBufferInheritanceInfo* inherits);
 
   void begin(const PassTarget& to, const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void next_subpass(VkSubpassContents contents);
@@ -58,16 +58,22 @@ class PassRecorder {
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
-  std::optional<TimeIndex> begin_time(const PassTarget& to);
+  // The time of a draw in the open pass, or of a command outside of passes.
+  std::optional<TimeIndex> begin_command_time(const PassTarget& to);
+  void end_command_time(const PassTarget& to, TimeIndex time) const {
+    to.recording.timestamps.end(to.commands, timestamp_place(), time);
+  }
 
  private:
+  std::optional<TimeIndex> begin_time(const PassTarget& to);
+  TimestampPlace timestamp_place() const;
   void begin_pass(const PassTarget& to, RecordedPass pass);
   void prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
                        uint32_t subpasses);
   void take_picture(const PassTarget& to, RecordedPass& pass);
 
   RecordingContext& context_;
-  const bool can_time_;
+  const Times times_;
   const bool can_count_regions_;
   Scope scope_ = Scope::Outside;
   bool continues_parent_ = false;
@@ -76,6 +82,7 @@ class PassRecorder {
   std::optional<uint32_t> pass_;
   std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
   uint32_t subpass_ = 0;
+  uint32_t view_mask_ = 0;  // of the open or inherited pass, all subpasses
 };
 
 }  // namespace tally::capture

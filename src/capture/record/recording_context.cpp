@@ -166,7 +166,7 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       copies_(set_loader_data_ && captures_some_frames(connection_->settings())) {
   const auto get = [&](const char* name) { return next.get_device_proc_addr(handle, name); };
   table_.load(get);
-  if (copies() || connection_->settings().gpu_time) commands_.load(get);
+  if (copies() || connection_->settings().times != Times::Off) commands_.load(get);
 }
 
 void RecordingContext::follow_images(const InstanceTable& table, VkPhysicalDevice physical_device) {

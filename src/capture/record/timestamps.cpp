@@ -1,6 +1,7 @@
 #include "capture/record/timestamps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tally::capture {
 
@@ -36,29 +37,34 @@ Timestamps::~Timestamps() {
   for (const VkQueryPool pool : chunks_) pools_.give_back(pool);
 }
 
-std::optional<TimeIndex> Timestamps::begin(VkCommandBuffer command_buffer) {
-  const uint32_t begin = follows_on_ ? queries_ - 1 : write(command_buffer);
+std::optional<TimeIndex> Timestamps::begin(VkCommandBuffer command_buffer,
+                                           const TimestampPlace& place) {
+  const uint32_t begin = last_ ? *last_ : write(command_buffer, place);
   if (begin == kNone) return std::nullopt;
   times_.push_back({.begin = begin});
   return static_cast<TimeIndex>(times_.size() - 1);
 }
 
-void Timestamps::end(VkCommandBuffer command_buffer, TimeIndex time) {
-  times_[time].end = write(command_buffer);
-  follows_on_ = times_[time].end != kNone;
+void Timestamps::end(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time) {
+  const uint32_t end = write(command_buffer, place);
+  times_[time].end = end;
+  last_ = end == kNone ? std::nullopt : std::optional(end);
 }
 
-uint32_t Timestamps::write(VkCommandBuffer command_buffer) {
+// All queries of a timestamp are in one pool; only the first one is read.
+uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace& place) {
   const DeviceTable& table = pools_.table();
-  if (queries_ == chunks_.size() * TimestampPools::kQueries) {
+  if (queries_ + place.views > chunks_.size() * TimestampPools::kQueries) {
+    if (place.in_pass && !host_reset_) return kNone;
     const VkQueryPool pool = pools_.borrow();
     if (pool == VK_NULL_HANDLE) return kNone;
+    queries_ = static_cast<uint32_t>(chunks_.size()) * TimestampPools::kQueries;
     chunks_.push_back(pool);
     if (!host_reset_) table.CmdResetQueryPool(command_buffer, pool, 0, TimestampPools::kQueries);
   }
   table.CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunks_.back(),
                           queries_ % TimestampPools::kQueries);
-  return queries_++;
+  return std::exchange(queries_, queries_ + place.views);
 }
 
 uint32_t Timestamps::used_of(size_t chunk) const {

@@ -44,6 +44,12 @@ class TimestampPools {
 // The index of a time: the time between two timestamps.
 using TimeIndex = uint32_t;
 
+// Where a timestamp is written.
+struct TimestampPlace {
+  bool in_pass = false;  // where the GPU can reset no queries
+  uint32_t views = 1;    // of the pass: a timestamp takes a query for each
+};
+
 // The timestamps of one recording. One thread records them. They are read after the execution has
 // completed.
 //
@@ -60,11 +66,11 @@ class Timestamps {
   Timestamps(const Timestamps&) = delete;
   Timestamps& operator=(const Timestamps&) = delete;
 
-  // Begins a time. Call it outside of render passes. Returns nullopt if there are no queries.
-  std::optional<TimeIndex> begin(VkCommandBuffer command_buffer);
-  void end(VkCommandBuffer command_buffer, TimeIndex time);
+  // Begins a time. Returns nullopt if there are no queries.
+  std::optional<TimeIndex> begin(VkCommandBuffer command_buffer, const TimestampPlace& place);
+  void end(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time);
   // The command buffer has recorded work that belongs to no time.
-  void separate() { follows_on_ = false; }
+  void separate() { last_.reset(); }
   // Call this before each submission that executes the recording.
   void before_submit() const;
 
@@ -89,7 +95,7 @@ class Timestamps {
   };
 
   // Returns the query, or kNone if there are none left.
-  uint32_t write(VkCommandBuffer command_buffer);
+  uint32_t write(VkCommandBuffer command_buffer, const TimestampPlace& place);
   uint32_t used_of(size_t chunk) const;
   std::vector<Result> results(vk::OwnFailure& failure) const;
 
@@ -97,7 +103,7 @@ class Timestamps {
   const bool host_reset_;
   std::vector<VkQueryPool> chunks_;
   uint32_t queries_ = 0;
-  bool follows_on_ = false;  // nothing was executed since the last timestamp
+  std::optional<uint32_t> last_;  // the query of the last timestamp, if no work has followed
   std::vector<Time> times_;
 };
 

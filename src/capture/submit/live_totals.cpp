@@ -156,8 +156,14 @@ uint64_t draws_of(store::Function function, std::span<const int64_t> parameters)
 void LiveSum::add_execution(const Execution& execution,
                             std::span<const std::optional<stream::GpuTime>> times) {
   add(LiveCounter::RenderPasses, execution.recording->passes.size() * execution.runs);
-  for (const std::optional<stream::GpuTime>& time : times) {
-    if (time) add(LiveCounter::GpuTime, static_cast<uint64_t>(time->time_ns));
+  const auto add_time = [&](size_t index) {
+    if (index < times.size() && times[index])
+      add(LiveCounter::GpuTime, static_cast<uint64_t>(times[index]->time_ns));
+  };
+  for (const RecordedPass& pass : execution.recording->passes) add_time(pass.time);
+  for (const CommandRun& run : execution.recording->command_runs) {
+    if (run.pass_of != stream::PassOf::None || run.times == CommandRun::kNone) continue;
+    for (uint32_t i = 0; i < run.count; ++i) add_time(run.times + i);
   }
 }
 

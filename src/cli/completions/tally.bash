@@ -41,10 +41,11 @@ _tally() {
         --keep) ;;
         --max-size) ;;
         --shader) ;;
+        --times) _tally_words 'off passes draws' ;;
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --regions --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --regions --times --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --times --driver --egl --sources ' ;;
       esac
       ;;
     report)

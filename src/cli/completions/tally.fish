@@ -15,6 +15,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l keep -x -d 'Keep only 
 complete -c tally -n '__fish_seen_subcommand_from run' -l max-size -x -d 'End the capture before its file exceeds this size: 500M, 2G; at least 1M'
 complete -c tally -n '__fish_seen_subcommand_from run' -l shader -x -d 'Only count pipelines whose name or hash matches, or that have a shader whose does (* and ? allowed)'
 complete -c tally -n '__fish_seen_subcommand_from run' -l regions -d 'Also count every render pass by region of the framebuffer: of 8x8 pixels, or with --regions=WxH of another size'
+complete -c tally -n '__fish_seen_subcommand_from run' -l times -x -a 'off passes draws' -d 'Work to time on the GPU: passes (and dispatches), draws (also each draw in a pass, which slows it down) or off'
 complete -c tally -n '__fish_seen_subcommand_from run' -l branches -d 'Also count how often each branch and switch target is taken'
 complete -c tally -n '__fish_seen_subcommand_from run' -l divergence -d 'Also count the subgroups that execute each block: reports show the SIMD efficiency'
 complete -c tally -n '__fish_seen_subcommand_from run' -l all-extensions -d 'Do not hide the extensions whose shaders cannot be counted; a message names those that the application enables'

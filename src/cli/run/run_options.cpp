@@ -153,6 +153,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   } else if (!options.regions.empty()) {
     environment.try_emplace("TALLY_REGION_SIZE", kDefaultRegion);
   }
+  if (options.times != "passes") environment["TALLY_TIMES"] = options.times;
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
@@ -184,6 +185,7 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_SHADER",
                            "TALLY_REGIONS",
                            "TALLY_REGION_SIZE",
+                           "TALLY_TIMES",
                            "TALLY_STATIC_COSTS",
                            "TALLY_COUNT_BRANCHES",
                            "TALLY_COUNT_SUBGROUPS",
@@ -271,6 +273,12 @@ void declare_options(CLI::App& command, RunOptions& options) {
                 "Also count every render pass by region of the framebuffer: of 8x8 pixels, or "
                 "with --regions=WxH of another size")
       ->type_name("[=WxH]");
+  command
+      .add_option("--times", options.times,
+                  "Work to time on the GPU: passes (and dispatches), draws (also each draw in a "
+                  "pass, which slows it down) or off")
+      ->check(one_of({"off", "passes", "draws"}))
+      ->type_name("WHAT");
   command.add_flag("--branches", options.branches,
                    "Also count how often each branch and switch target is taken");
   command.add_flag("--divergence", options.divergence,

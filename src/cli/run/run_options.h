@@ -31,6 +31,7 @@ struct RunOptions {
   std::string sources;
   std::string html;     // empty: no HTML report
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
+  std::string times = "passes";
   bool branches = false;
   bool divergence = false;
   bool all_extensions = false;

@@ -194,7 +194,8 @@ struct CommandBatchRow {
                "a JSON object with a column for each parameter, named as in the specification"),
         column("gpu_begin_ns", &Row::gpu_begin_ns, "a column"),
         column("gpu_time_ns", &Row::gpu_time_ns,
-               "a column; of dispatches and traces outside of render passes"),
+               "a column; of dispatches and traces outside of render passes, and of draws if each "
+               "is timed (tally run --times draws)"),
         column("value_set", &Row::value_set,
                "a negative number: the values of each of its commands are those with this `batch` "
                "in `batch_count` and `batch_other`, which batches with equal values share. null: "
