@@ -396,6 +396,8 @@ void CaptureCode::finish(const std::vector<std::string>& not_counted, DataCaptur
         &assembly_.table, &assembly_lines_.table, &branches_.table})
     capture.tables.push_back(std::move(*table));
   capture.tables.push_back(std::move(costs_).finish());
+  if (std::string note = in_.sources.note_of_spirv(); !note.empty())
+    capture.left_out.push_back(std::move(note));
   if (texts_left_out_ == 0) return;
   capture.left_out.push_back(
       fmt::format("The texts of {} source files or disassemblies are left out: all texts together "

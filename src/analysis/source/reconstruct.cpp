@@ -41,10 +41,11 @@ std::string first_line(const char* text) {
 
 Error error_of(const Context& context) {
   const std::string message = first_line(spvc_context_get_last_error_string(context.get()));
-  return Error{message.empty() ? "no reason given" : message};
+  return Error{"SPIRV-Cross: " + (message.empty() ? "no reason given" : message)};
 }
 
-// The capability or execution mode that an instruction declares, else nothing.
+// The capability, execution mode or decoration that an instruction declares, else nothing: the text
+// may do without them.
 std::pair<std::string_view, uint32_t> declaration(const spirv::Instruction& instruction) {
   switch (instruction.opcode()) {
     case spv::Op::OpCapability:
@@ -52,23 +53,42 @@ std::pair<std::string_view, uint32_t> declaration(const spirv::Instruction& inst
     case spv::Op::OpExecutionMode:
     case spv::Op::OpExecutionModeId:
       return {"ExecutionMode", instruction.operand(1)};
+    case spv::Op::OpDecorate:
+    case spv::Op::OpDecorateId:
+    case spv::Op::OpDecorateString:
+      return {"Decoration", instruction.operand(1)};
+    case spv::Op::OpMemberDecorate:
+    case spv::Op::OpMemberDecorateString:
+      return {"Decoration", instruction.operand(2)};
     default:
       return {};
   }
 }
 
-// Whether SPIRV-Tools can parse the instruction, in a module of nothing else.
-bool is_known_to_tools(std::span<const uint32_t> header, std::span<const uint32_t> instruction) {
-  std::vector<uint32_t> words(header.begin(), header.end());
-  words.insert(words.end(), instruction.begin(), instruction.end());
-  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
-  spv_diagnostic diagnostic = nullptr;
-  const spv_result_t result =
-      spvBinaryParse(context, nullptr, words.data(), words.size(), nullptr, nullptr, &diagnostic);
-  spvDiagnosticDestroy(diagnostic);
-  spvContextDestroy(context);
-  return result == SPV_SUCCESS;
-}
+// SPIRV-Tools' parser of single instructions.
+class ToolsParser {
+ public:
+  explicit ToolsParser(std::span<const uint32_t> header)
+      : context_(spvContextCreate(SPV_ENV_UNIVERSAL_1_6)), header_(header) {}
+  ~ToolsParser() { spvContextDestroy(context_); }
+  ToolsParser(const ToolsParser&) = delete;
+  ToolsParser& operator=(const ToolsParser&) = delete;
+
+  // Returns whether it can parse the instruction, in a module of nothing else.
+  bool knows(std::span<const uint32_t> instruction) const {
+    std::vector<uint32_t> words(header_.begin(), header_.end());
+    words.insert(words.end(), instruction.begin(), instruction.end());
+    spv_diagnostic diagnostic = nullptr;
+    const spv_result_t result = spvBinaryParse(context_, nullptr, words.data(), words.size(),
+                                               nullptr, nullptr, &diagnostic);
+    spvDiagnosticDestroy(diagnostic);
+    return result == SPV_SUCCESS;
+  }
+
+ private:
+  spv_context context_;
+  std::span<const uint32_t> header_;
+};
 
 // The first instruction whose opcode SPIRV-Tools does not know; empty if there is none.
 std::string unknown_instruction(std::span<const uint32_t> words) {
@@ -101,13 +121,14 @@ spvc_result set_options(spvc_compiler compiler) {
 
 std::vector<uint32_t> without_unknown_declarations(const spirv::Module& module) {
   const std::span<const uint32_t> words = module.words();
+  const ToolsParser tools(words.first(spirv::kHeaderWords));
   std::vector<uint32_t> dropped;
   std::set<std::string> needed, extensions;  // by what stays and by what is dropped
   for (uint32_t i = 0; i < module.instruction_count(); ++i) {
     const spirv::Instruction instruction = module.instruction(i);
     const auto [kind, value] = declaration(instruction);
     if (kind.empty()) continue;
-    const bool is_known = is_known_to_tools(words.first(spirv::kHeaderWords), instruction.words());
+    const bool is_known = tools.knows(instruction.words());
     if (!is_known) dropped.push_back(i);
     if (const auto* enumerant = spirv::find_enumerant(kind, value)) {
       spirv::for_each_kind(enumerant->extensions, [&](std::string_view extension, char) {
@@ -131,7 +152,7 @@ std::vector<uint32_t> without_unknown_declarations(const spirv::Module& module) 
 Status check_decompilable(std::span<const uint32_t> words) {
   if (words.size() > kMaxWords) return Error{"the module is too large"};
   if (const std::string name = unknown_instruction(words); !name.empty()) {
-    return Error{fmt::format("SPIRV-Tools does not know {}", name)};
+    return Error{fmt::format("SPIRV-Tools {} does not know {}", spvSoftwareVersionString(), name)};
   }
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
   spv_validator_options options = spvValidatorOptionsCreate();

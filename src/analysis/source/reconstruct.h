@@ -18,7 +18,7 @@ namespace tally::analysis {
 // GLSL that SPIRV-Cross makes of a module.
 
 // The module without what the installed SPIRV-Tools may be too old to know and what changes no
-// text: capabilities and execution modes, and the extensions that only these need.
+// text: capabilities, execution modes and decorations, and the extensions that only these need.
 std::vector<uint32_t> without_unknown_declarations(const spirv::Module& module);
 
 // Fails for modules that SPIRV-Tools does not accept, that are too large, or that SPIRV-Cross

@@ -130,6 +130,12 @@ void ShaderSources::add_reconstruction(ShaderSource& source, uint32_t shader,
   source.files_.push_back({name, std::move(made->lines), SourceOrigin::Reconstructed});
 }
 
+std::string ShaderSources::note_of_spirv() const {
+  if (not_reconstructed_.empty()) return {};
+  return fmt::format("{} shader(s) cannot be reconstructed as GLSL and are shown as SPIR-V ({}).",
+                     not_reconstructed_.size(), some_of(not_reconstructed_));
+}
+
 std::vector<std::string> ShaderSources::notes() const {
   std::vector<std::string> notes;
   if (reconstructed_ != 0) {
@@ -138,11 +144,7 @@ std::vector<std::string> ShaderSources::notes() const {
         "not the application's text. --source spirv shows the instructions.",
         reconstructed_, options_.choice == SourceChoice::Glsl ? "" : "have no source and "));
   }
-  if (!not_reconstructed_.empty()) {
-    notes.push_back(
-        fmt::format("{} shader(s) cannot be reconstructed as GLSL and are shown as SPIR-V ({}).",
-                    not_reconstructed_.size(), some_of(not_reconstructed_)));
-  }
+  if (std::string note = note_of_spirv(); !note.empty()) notes.push_back(std::move(note));
   if (!missing_files_.empty()) {
     notes.push_back(fmt::format(
         "The text of {} source file(s) is neither in the capture nor found ({}); --sources FOLDER "

@@ -81,6 +81,8 @@ class ShaderSources {
   // Sentences about the shaders that were asked for so far, for example about files that were not
   // found.
   std::vector<std::string> notes() const;
+  // Names those that are shown as SPIR-V although GLSL was wanted, with the reasons; may be empty.
+  std::string note_of_spirv() const;
 
  private:
   ShaderSource make(uint32_t shader, const ShaderCode& code);

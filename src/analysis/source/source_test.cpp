@@ -10,9 +10,12 @@
 #include <set>
 #include <thread>
 
+#include "analysis/model/disassembly.h"
+#include "analysis/model/load_model.h"
 #include "analysis/source/line_marks.h"
 #include "analysis/source/reconstruct.h"
 #include "analysis/source/source_files.h"
+#include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "spirv/testing/testing.h"
 #include "store/testing/test_capture.h"
@@ -20,8 +23,13 @@
 namespace tally::analysis {
 namespace {
 
+using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 // Blocks: 0 entry, 1 loop header, 2 body, 3 then, 4 after, 5 continue, 6 merge.
 constexpr const char* kLoop = R"(
@@ -160,8 +168,8 @@ TEST(Reconstruction, invalid_modules_are_refused_before_spirv_cross_sees_them) {
   EXPECT_THAT(made.error().message, HasSubstr("SPIRV-Tools does not accept the module"));
 }
 
-// Debian 12's SPIRV-Tools 2023.1 knows neither.
-TEST(Reconstruct, capabilities_and_execution_modes_that_the_tools_do_not_know_are_left_out) {
+// Debian 12's SPIRV-Tools 2023.1 knows none of them.
+TEST(Reconstruct, declarations_that_the_tools_do_not_know_are_left_out) {
   const spirv::Module plain = module_of(kLoop);
   const uint32_t main = plain.entry_points().front().function_id;
   spirv::test::Words words(plain.words().begin(), plain.words().end());
@@ -183,11 +191,15 @@ TEST(Reconstruct, capabilities_and_execution_modes_that_the_tools_do_not_know_ar
   }
   extension[0] = 9u << spv::WordCountShift | static_cast<uint32_t>(spv::Op::OpExtension);
   constexpr uint32_t kCooperativeMatrixKHR = 6022, kMaximallyReconvergesKHR = 6023;
+  constexpr uint32_t kSaturatedToLargestFloat8NormalConversionEXT = 4216;
   add_before(spv::Op::OpMemoryModel,
              spirv::test::instruction(spv::Op::OpCapability, {kCooperativeMatrixKHR}));
   add_before(spv::Op::OpMemoryModel, extension);
   add_before(spv::Op::OpName,
              spirv::test::instruction(spv::Op::OpExecutionMode, {main, kMaximallyReconvergesKHR}));
+  add_before(spv::Op::OpTypeVoid,
+             spirv::test::instruction(spv::Op::OpDecorate,
+                                      {main, kSaturatedToLargestFloat8NormalConversionEXT}));
   const spirv::Module newer = spirv::test::parsed(words);
   EXPECT_TRUE(newer.has_extension("SPV_KHR_maximal_reconvergence"));
   const auto made = reconstruct(newer, newer.entry_points().front(), "x");
@@ -210,7 +222,45 @@ TEST(Reconstruct, an_instruction_that_the_tools_do_not_know_is_named) {
   const spirv::Module newer = spirv::test::parsed(words);
   const auto made = reconstruct(newer, newer.entry_points().front(), "x");
   ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().message, "SPIRV-Tools does not know OpTypeCooperativeMatrixKHR");
+  EXPECT_THAT(made.error().message, StartsWith("SPIRV-Tools v"));
+  EXPECT_THAT(made.error().message, EndsWith(" does not know OpTypeCooperativeMatrixKHR"));
+}
+
+// coop.comp of glslang 14: matrices of constants, which Debian 12's SPIRV-Tools does not know.
+TEST(Reconstruct, cooperative_matrices_are_shown_as_readable_spirv_with_the_reason) {
+  std::ifstream file(ANALYSIS_TEST_DATA "/cooperative_matrix.spv", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  spirv::test::Words words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
+  const spirv::Module module = spirv::test::parsed(words);
+
+  const auto listing = disassemble(module);
+  EXPECT_THAT(listing, Contains(HasSubstr("OpCapability CooperativeMatrixKHR")));
+  EXPECT_THAT(listing, Contains(HasSubstr("= OpCooperativeMatrixMulAddKHR %")));
+  EXPECT_THAT(listing, Not(Contains(ContainsRegex("Op(Capability|String|ExtInst) [0-9]"))));
+
+  store::TestDirectory directory;
+  const std::string path = directory.file("matrices.tally");
+  {
+    TestScene scene(path);
+    const auto shader = scene.add_shader("11112222aaaa", "matrices", words);
+    const auto pipeline = scene.add_pipeline("aaaa0000cccc", "p", shader);
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, {32});
+    scene.finish();
+  }
+  auto reader = store::Reader::open(path);
+  ASSERT_TRUE(reader.ok());
+  auto model = load_model(std::move(*reader), {});
+  ASSERT_TRUE(model.ok());
+  Analyzer analyzer(std::move(*model), nullptr, {.choice = SourceChoice::Glsl, .folder = nullptr});
+  const auto listings = analyzer.listings(ListingKind::Source, {});
+  ASSERT_TRUE(listings.ok());
+  const Table& table = listings->at(0);
+  if (table.id == "source") GTEST_SKIP() << "this SPIRV-Cross can express cooperative matrices";
+  EXPECT_EQ(table.rows.size(), listing.size());
+  EXPECT_THAT(table.notes, Contains(ContainsRegex("shown as SPIR-V \\(matrices: SPIRV-(Tools v"
+                                                  "|Cross: )")));
 }
 
 TEST(LineMarks, marked_copies_are_valid) {
