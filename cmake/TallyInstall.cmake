@@ -57,5 +57,5 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The layers are opened by the Vulkan loader, which no library of ours links.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libvulkan1)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mesa-vulkan-drivers)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS vulkan-validationlayers)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "glslang-tools, vulkan-validationlayers")
 include(CPack)

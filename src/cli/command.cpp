@@ -44,6 +44,7 @@ void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>&
   add_run(app, chosen, after_dashes);
   add_report(app, chosen);
   add_explain(app, chosen);
+  add_extract(app, chosen);
   add_diff(app, chosen);
   add_snapshot(app, chosen);
   add_check(app, chosen);

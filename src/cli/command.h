@@ -46,6 +46,7 @@ using Action = std::function<int()>;
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
+void add_extract(CLI::App& app, Action& chosen);
 void add_diff(CLI::App& app, Action& chosen);
 void add_snapshot(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);

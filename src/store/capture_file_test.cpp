@@ -273,6 +273,14 @@ TEST_F(CaptureFile, the_golden_file_of_version_8_is_read) {
   EXPECT_EQ(Reader::open(STORE_TEST_GOLDEN "/capture-v7.sqlite")->capture()->frame_per, "");
 }
 
+TEST_F(CaptureFile, the_golden_file_of_version_9_is_read) {
+  const std::string path = STORE_TEST_GOLDEN "/capture-v9.sqlite";
+  expect_golden(path);
+  EXPECT_THAT(Reader::open(path)->capture()->replacements, ElementsAre("blur.*=less.frag"));
+  EXPECT_EQ(Reader::open(path)->replacements()->at(0).file, "less.frag");
+  EXPECT_TRUE(Reader::open(STORE_TEST_GOLDEN "/capture-v8.sqlite")->replacements()->empty());
+}
+
 TEST_F(CaptureFile, malformed_constants_are_left_out) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
@@ -322,9 +330,9 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_8_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v8.sqlite";
-  EXPECT_EQ(kCaptureVersion, 8);
+TEST_F(CaptureFile, the_schema_of_version_9_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v9.sqlite";
+  EXPECT_EQ(kCaptureVersion, 9);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

@@ -40,7 +40,7 @@ function capture(c, options, side) {
   const passName = (p) => `${name('pass', p % passes)} 64x64`;
   return {
     info: { file: hostile ? kHostile[0] : `synthetic${side}.tally`, tool_version: '0', command_line: ['app', hostile ? kHostile[1] : '--draws'], start_unix_ns: 0, duration_ns: 1e9,
-      exit_status: 0, complete: true, frame_range: '', shader_pattern: '', processes: 1,
+      exit_status: 0, complete: true, frame_range: '', shader_pattern: '', replaced: hostile ? [{ shader: kHostile[0], file: kHostile[1], refusal: '' }, { shader: kHostile[0], file: kHostile[1], refusal: kHostile[2] }] : [], processes: 1,
       devices: [{ name: name('device', 2), driver: name('driver', 3), api: 'Vulkan', api_version: '1.3', not_captured: '' }],
       frames, frames_end_at: options.compute ? "labels that match 'label 0'" : 'presents', warm_frames: [[1, frames - 1]], passes: options.compute ? 0 : passes * frames, draws: options.compute ? 0 : draws, dispatches: options.compute ? draws : 0, pipelines, shaders_counted: shaders, not_counted: hostile ? [{ shader: kHostile[0], reason: kHostile[2], commands: 3 }] : [],
       commands_missing: 0, processes_cut_off: 0, messages: hostile ? [{ severity: 'error', text: kHostile[1], count: 2 }] : [] },

@@ -272,6 +272,7 @@ Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device
   take(reader.frame_counters(), model.frame_counters, status);
   take(reader.region_counters(), model.region_counters, status);
   take(reader.messages(), model.messages, status);
+  take(reader.replacements(), model.replacements, status);
   if (!status.ok()) return status;
   if (model.metrics.size() > kMaxMetrics)
     return Error{fmt::format("has {} metrics, of which at most {} can be read",

@@ -172,6 +172,7 @@ struct Model {
   std::vector<store::FrameCounterRow> frame_counters;
   std::vector<store::RegionCounterRow> region_counters;
   std::vector<store::MessageRow> messages;
+  std::vector<store::ReplacementRow> replacements;
 
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
       frame_index, region_counter_index;

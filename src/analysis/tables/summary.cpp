@@ -177,6 +177,30 @@ std::string frames_end_at(const Model& model) {
   return text;
 }
 
+// Several processes, and several pipelines, tell of the same shader: the last one counts.
+std::vector<Replaced> find_replaced(const Model& model) {
+  std::map<std::vector<std::string>, const store::ReplacementRow*> last;
+  std::set<std::string> matched;
+  for (const store::ReplacementRow& row : model.replacements) {
+    last[{row.pattern, row.file, row.shader, std::to_string(row.stage), row.entry_point,
+          row.hash}] = &row;
+    matched.insert(row.pattern + "=" + row.file);
+  }
+  std::vector<Replaced> list;
+  for (const auto& [key, row] : last) {
+    list.push_back(
+        {row->shader + " " + stage_name(row->stage), row->file,
+         row->new_hash.empty() && row->refusal.empty() ? "no reason is known" : row->refusal});
+  }
+  for (const std::string& asked : model.capture.replacements) {
+    const size_t equals = asked.find('=');
+    if (equals == asked.npos || matched.contains(asked)) continue;
+    list.push_back({asked.substr(0, equals), asked.substr(equals + 1),
+                    "no shader of this name and of the file's stage was created"});
+  }
+  return list;
+}
+
 // Commands that a process did not send belong to no frame; they count for every selection.
 void count_missing(const Model& model, Summary& summary) {
   const auto count = [](int64_t value) {
@@ -228,6 +252,7 @@ Summary summarize(const Model& model) {
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;
+  summary.replaced = find_replaced(model);
   summary.frames_end_at = frames_end_at(model);
   summary.selected_frames = model.selection.frames;
   summary.processes = model.processes.size();

@@ -17,6 +17,13 @@ struct Uncounted {
   uint64_t commands = 0;  // executions of commands that used them
 };
 
+// The fate of a shader that `tally run --replace` names.
+struct Replaced {
+  std::string shader;  // "scene.frag fragment"; as the user named it, if none matched
+  std::string file;
+  std::string refusal;  // why it was not replaced; empty: it was
+};
+
 struct DeviceSummary {
   std::string name;
   std::string driver;       // "llvmpipe Mesa 22.3.6"
@@ -35,6 +42,7 @@ struct Summary {
   bool finished = false;  // the writer finished the file
   std::string frame_range;
   std::string shader_pattern;
+  std::vector<Replaced> replaced;
   // The ends of the capture's frames: "presents", "frame boundaries and submissions". Empty: no
   // frame has ended.
   std::string frames_end_at;

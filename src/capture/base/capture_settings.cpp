@@ -22,6 +22,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.socket = settings.text("capture_socket", "");
   result.live_counters = settings.flag("live_counters", false);
   result.shader_pattern = settings.text("shader", "");
+  result.replacements = settings.text("replace", "");
   result.times = parse_times(settings.text("times", "passes"));
   result.regions = settings.flag("regions", false);
   result.hide_extensions = settings.flag("hide_extensions", true);

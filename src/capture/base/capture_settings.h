@@ -28,6 +28,7 @@ struct CaptureSettings {
   std::optional<FrameChoice> frames = FrameChoice();
   FrameEnds frame_ends;         // frame_per, frame_label: what ends a frame
   std::string shader_pattern;   // shader: glob over names and hashes, "" = all
+  std::string replacements;     // replace: list of the shaders to replace, "" = none
   Times times = Times::Passes;  // times: off, passes, draws
   bool regions = false;         // regions: render passes by region
   // hide_extensions: those whose shaders cannot be counted

@@ -123,7 +123,13 @@ std::shared_ptr<StreamConnection> StreamConnection::acquire(const CaptureSetting
 
 StreamConnection::StreamConnection(std::unique_ptr<store::stream::StreamClient> client,
                                    const CaptureSettings& settings)
-    : client_(std::move(client)), settings_(settings), process_(::getpid()) {}
+    : client_(std::move(client)),
+      settings_(settings),
+      process_(::getpid()),
+      replacements_(settings.replacements) {
+  if (!replacements_.problem().empty())
+    message(store::Severity::Error, "shaders are not replaced: " + replacements_.problem());
+}
 
 StreamConnection::~StreamConnection() {
   if (process_ == ::getpid()) send_end();
@@ -146,10 +152,10 @@ std::shared_ptr<Module> StreamConnection::module(std::span<const uint32_t> words
   if (receiving()) {
     module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
   }
-  if (module->facts.costs_depend_on_specialization()) {
-    module->specializable =
-        module->words ? module->words
-                      : std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
+  if (module->facts.costs_depend_on_specialization() || replacements_.any()) {
+    module->kept_words = module->words
+                             ? module->words
+                             : std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
   }
   const std::lock_guard lock(mutex_);
   return modules_.try_emplace(hash, std::move(module)).first->second;
@@ -296,6 +302,8 @@ void StreamConnection::send_end() {
   stream::Bytes bytes;
   for (stream::Message& message : take_messages())
     stream::append_message(bytes, std::move(message));
+  for (stream::Replacement& replacement : replacements_.take_news())
+    stream::append_message(bytes, std::move(replacement));
   stream::append_message(bytes, stream::End{store::monotonic_ns()});
   push(std::move(bytes));
   client_->finish();

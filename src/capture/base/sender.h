@@ -21,6 +21,7 @@
 #include "base/specialization.h"
 #include "capture/base/block_costs.h"
 #include "capture/base/capture_settings.h"
+#include "capture/base/replacements.h"
 #include "store/stream/stream.h"
 #include "store/stream/stream_client.h"
 
@@ -109,8 +110,9 @@ struct Module : InternedObject {
   const Hash128 hash;
   const ModuleFacts facts;
   std::shared_ptr<const std::vector<uint32_t>> words;  // guarded by the emission lock
-  // The same, kept where costs depend on how a pipeline specializes the module; else null.
-  std::shared_ptr<const std::vector<uint32_t>> specializable;
+  // The same, kept where costs depend on how a pipeline specializes the module, or where shaders
+  // may be replaced; else null.
+  std::shared_ptr<const std::vector<uint32_t>> kept_words;
 };
 
 struct ApplicationInfo {
@@ -143,6 +145,8 @@ class StreamConnection {
 
   // Returns the module with this content. Keeps the words of the first caller.
   std::shared_ptr<Module> module(std::span<const uint32_t> words);
+
+  Replacements& replacements() { return replacements_; }
 
   // Null: no label. The number of labels in use is limited: beyond the limit, a new name maps to
   // its parent.
@@ -187,6 +191,7 @@ class StreamConnection {
   const std::unique_ptr<store::stream::StreamClient> client_;  // null: no receiver
   const CaptureSettings settings_;
   const int process_;
+  Replacements replacements_;
   std::atomic<Id> next_id_ = 1;
   std::mutex emission_mutex_;
 

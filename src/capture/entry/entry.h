@@ -6,11 +6,13 @@
 #include <vulkan/vulkan_core.h>
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "capture/base/tables.h"
 #include "capture/layer/device.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 
@@ -36,6 +38,10 @@ void stop_copies(RecordingContext& context, std::string_view reason);
 // The driver may have rejected a request only because of what the layer has added.
 inline bool worth_another_try(VkResult result) {
   return result < 0 && result != VK_ERROR_DEVICE_LOST;
+}
+
+inline std::string refusal_text(VkResult result) {
+  return "the driver refused it (" + vk::result_name(result) + ")";
 }
 
 // The hooks of each file of this folder.

@@ -1,14 +1,11 @@
 // Pipelines. They are created with the flag that instruments their shaders.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 #include "vk/chain.h"
-#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -42,6 +39,79 @@ std::span<const VkPipeline> libraries_of(const Info& info) {
   if (!libraries) return {};
   return {libraries->pLibraries, libraries->libraryCount};
 }
+
+// Create infos whose shaders are replaced as `tally run --replace` says. The modules that it makes
+// live as long as it does: until the pipelines exist.
+template <typename Info>
+class ReplacedInfos {
+ public:
+  ReplacedInfos(Device& device, std::span<const Info> infos)
+      : device_(device), infos_(infos.begin(), infos.end()) {
+    if (!device.connection().replacements().any()) return;
+    for (Info& info : infos_) replace_stages(info);
+  }
+  ReplacedInfos(const ReplacedInfos&) = delete;
+  ReplacedInfos& operator=(const ReplacedInfos&) = delete;
+  ~ReplacedInfos() {
+    for (const Made& made : made_) {
+      device_.shaders().remove_module(made.module);
+      device_.table().DestroyShaderModule(device_.handle(), made.module, nullptr);
+    }
+  }
+
+  const Info* data() const { return infos_.data(); }
+  bool any() const { return !made_.empty(); }
+  // The driver did not accept a replacement.
+  void refuse(const std::string& reason) {
+    for (const Made& made : made_) device_.shaders().refuse_replacement(made.original, reason);
+  }
+
+ private:
+  using Stage = VkPipelineShaderStageCreateInfo;
+  struct Made {
+    VkShaderModule module;
+    Stage original;
+  };
+
+  void replace_stages(VkComputePipelineCreateInfo& info) { replace(info.stage); }
+  template <typename Other>
+  void replace_stages(Other& info) {
+    const auto given = stages_of(info);
+    std::vector<Stage>& stages = stages_.emplace_back(given.begin(), given.end());
+    for (Stage& stage : stages) replace(stage);
+    if (!stages.empty()) info.pStages = stages.data();
+  }
+
+  void replace(Stage& stage) {
+    const auto words = device_.shaders().replacement_of(stage, device_.max_spirv_version());
+    if (!words) return;
+    VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+    info.codeSize = words->size() * sizeof(uint32_t);
+    info.pCode = words->data();
+    VkShaderModule module = VK_NULL_HANDLE;
+    const VkResult result = vk::own(
+        "vkCreateShaderModule",
+        device_.table().CreateShaderModule(device_.handle(), &info, nullptr, &module), module);
+    if (result != VK_SUCCESS) {
+      device_.shaders().refuse_replacement(stage, vk::take_own_failure(result).text());
+      return;
+    }
+    device_.shaders().add_replacement(module, *words, stage);
+    made_.push_back({module, stage});
+    stage.module = module;
+    constexpr VkStructureType kCode = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    if (!vk::find_in_chain<VkShaderModuleCreateInfo>(stage.pNext, kCode)) return;
+    vk::ChainCopy& chain = chains_.emplace_back(stage.pNext);
+    chain.remove(kCode);
+    stage.pNext = chain.head();
+  }
+
+  Device& device_;
+  std::vector<Info> infos_;
+  std::deque<std::vector<Stage>> stages_;
+  std::deque<vk::ChainCopy> chains_;
+  std::vector<Made> made_;
+};
 
 // The create infos with the added flag, and the data that they point to.
 template <typename Info>
@@ -147,35 +217,50 @@ VkResult create_with_code(std::span<const Info> infos, VkPipeline* pipelines,
 
 // `call(infos, count, pipelines)` creates the pipelines.
 template <typename Info, typename Call>
+VkResult create_counted(Device& device, uint32_t count, const Info* infos, VkPipeline* pipelines,
+                        const VkAllocationCallbacks* allocator, const Call& call) {
+  InstrumentedInfos<Info> instrumented(device, {infos, count});
+  std::fill_n(pipelines, count, VkPipeline{VK_NULL_HANDLE});
+  std::string diagnostics;
+  VkResult result = VK_SUCCESS;
+  {
+    const ReasonCollector reasons(ReasonCollector::kInstrumentation);
+    result = call(device.table(), instrumented.data(), count, pipelines);
+    diagnostics = reasons.text();
+  }
+  if (worth_another_try(result) && instrumented.any()) {
+    for (uint32_t i = 0; i < count; ++i) {
+      device.table().DestroyPipeline(device.handle(), pipelines[i], allocator);
+    }
+    instrumented.refuse(refusal_text(result));
+    result = call(device.table(), infos, count, pipelines);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (pipelines[i] == VK_NULL_HANDLE) continue;
+    device.shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
+                                  instrumented.refusal(i), instrumented.has_flag(i), diagnostics);
+  }
+  if (!diagnostics.empty()) device.connection().message(store::Severity::Warning, diagnostics);
+  return result;
+}
+
+template <typename Info, typename Call>
 VkResult create_instrumented(VkDevice handle, uint32_t count, const Info* infos,
                              VkPipeline* pipelines, const VkAllocationCallbacks* allocator,
                              Call call) noexcept {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
-    InstrumentedInfos<Info> instrumented(*device, {infos, count});
-    std::fill_n(pipelines, count, VkPipeline{VK_NULL_HANDLE});
-    std::string diagnostics;
-    VkResult result = VK_SUCCESS;
-    {
-      const ReasonCollector reasons(ReasonCollector::kInstrumentation);
-      result = call(device->table(), instrumented.data(), count, pipelines);
-      diagnostics = reasons.text();
-    }
-    if (worth_another_try(result) && instrumented.any()) {
-      for (uint32_t i = 0; i < count; ++i) {
-        device->table().DestroyPipeline(handle, pipelines[i], allocator);
-      }
-      instrumented.refuse(fmt::format("the driver refused it ({})", vk::result_name(result)));
-      result = call(device->table(), infos, count, pipelines);
-    }
+    ReplacedInfos<Info> replaced(*device, {infos, count});
+    const VkResult result =
+        create_counted(*device, count, replaced.data(), pipelines, allocator, call);
+    if (!replaced.any() || !worth_another_try(result)) return result;
     for (uint32_t i = 0; i < count; ++i) {
       if (pipelines[i] == VK_NULL_HANDLE) continue;
-      device->shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
-                                     instrumented.refusal(i), instrumented.has_flag(i),
-                                     diagnostics);
+      device->shaders().remove_pipeline(pipelines[i]);
+      device->table().DestroyPipeline(handle, pipelines[i], allocator);
     }
-    if (!diagnostics.empty()) device->connection().message(store::Severity::Warning, diagnostics);
-    return result;
+    replaced.refuse(refusal_text(result));
+    return create_counted(*device, count, infos, pipelines, allocator, call);
   });
 }
 
@@ -307,145 +392,6 @@ std::span<const DeviceHook> execution_set_hooks() {
       TALLY_ROW(DestroyIndirectExecutionSetEXT),
       TALLY_ROW(UpdateIndirectExecutionSetPipelineEXT),
       TALLY_ROW(UpdateIndirectExecutionSetShaderEXT),
-  };
-#undef TALLY_ROW
-  return rows;
-}
-
-// VK_EXT_shader_object. Shaders are created with the flag that instruments them.
-
-namespace {
-
-// Described like a stage of a pipeline.
-PipelineDraft draft_of(Device& device, const VkShaderCreateInfoEXT& info) {
-  VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  module.codeSize = info.codeSize;
-  module.pCode = static_cast<const uint32_t*>(info.pCode);
-  VkPipelineShaderStageCreateInfo stage{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
-  stage.stage = info.stage;
-  stage.pName = info.pName;
-  stage.pSpecializationInfo = info.pSpecializationInfo;
-  if (info.codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT) {
-    stage.pNext = &module;
-  } else {
-    const auto known = device.shader_objects().find_binary(
-        {static_cast<const std::byte*>(info.pCode), info.codeSize});
-    if (known) return known->draft;
-  }
-  const bool compute = info.stage == VK_SHADER_STAGE_COMPUTE_BIT;
-  return device.shaders().draft(
-      compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS, {&stage, 1}, {});
-}
-
-// Decides about the flag, and whether the shader is counted.
-void decide(Device& device, ShaderObject& object) {
-  if (device.frames().over()) {
-    object.not_instrumented = "it was created after the captured frames";
-    return;
-  }
-  const bool is_selected = object.draft.selected_by(device.connection().settings().shader_pattern);
-  if (!is_selected) object.not_instrumented = "the shader pattern does not select it";
-  // A shader gets its name after its creation.
-  object.has_flag = is_selected || device.sets_names();
-}
-
-VkResult create(VkDevice handle, std::span<const VkShaderCreateInfoEXT> originals,
-                const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
-  const auto device = Device::find(handle);
-  std::vector<VkShaderCreateInfoEXT> infos(originals.begin(), originals.end());
-  std::vector<ShaderObject> objects;
-  bool any = false;
-  for (VkShaderCreateInfoEXT& info : infos) {
-    ShaderObject& object = objects.emplace_back();
-    object.draft = draft_of(*device, info);
-    decide(*device, object);
-    if (!object.has_flag) continue;
-    info.flags |= VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
-    any = true;
-  }
-  const auto call = [&](const VkShaderCreateInfoEXT* chosen) {
-    std::fill_n(shaders, infos.size(), VkShaderEXT{VK_NULL_HANDLE});
-    return device->table().CreateShadersEXT(handle, static_cast<uint32_t>(infos.size()), chosen,
-                                            allocator, shaders);
-  };
-  std::string diagnostics;
-  VkResult result = VK_SUCCESS;
-  {
-    const ReasonCollector reasons(ReasonCollector::kInstrumentation);
-    result = call(infos.data());
-    diagnostics = reasons.text();
-  }
-  if (result < 0 && result != VK_ERROR_DEVICE_LOST && any) {
-    for (size_t i = 0; i < infos.size(); ++i) {
-      if (shaders[i] == VK_NULL_HANDLE) continue;
-      device->table().DestroyShaderEXT(handle, shaders[i], allocator);
-    }
-    for (ShaderObject& object : objects) {
-      object.has_flag = false;
-      if (object.not_instrumented.empty())
-        object.not_instrumented =
-            fmt::format("the driver refused it ({})", vk::result_name(result));
-    }
-    result = call(originals.data());
-  }
-  for (size_t i = 0; i < objects.size(); ++i) {
-    if (shaders[i] == VK_NULL_HANDLE) continue;
-    objects[i].diagnostics = diagnostics;
-    device->shader_objects().add(shaders[i], std::move(objects[i]));
-  }
-  if (!diagnostics.empty()) device->connection().message(store::Severity::Warning, diagnostics);
-  return result;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL CreateShadersEXT(VkDevice d, uint32_t count,
-                                                const VkShaderCreateInfoEXT* infos,
-                                                const VkAllocationCallbacks* a,
-                                                VkShaderEXT* shaders) {
-  return vk::guarded([&] { return create(d, {infos, count}, a, shaders); });
-}
-
-VKAPI_ATTR void VKAPI_CALL DestroyShaderEXT(VkDevice d, VkShaderEXT shader,
-                                            const VkAllocationCallbacks* a) {
-  vk::guarded_void([&] {
-    const auto device = Device::find(d);
-    if (shader != VK_NULL_HANDLE) device->shader_objects().remove(shader);
-    device->table().DestroyShaderEXT(d, shader, a);
-  });
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL GetShaderBinaryDataEXT(VkDevice d, VkShaderEXT shader, size_t* size,
-                                                      void* data) {
-  return vk::guarded([&] {
-    const auto device = Device::find(d);
-    const VkResult result = device->table().GetShaderBinaryDataEXT(d, shader, size, data);
-    if (result == VK_SUCCESS && data) {
-      device->shader_objects().add_binary(shader, {static_cast<const std::byte*>(data), *size});
-    }
-    return result;
-  });
-}
-
-VKAPI_ATTR void VKAPI_CALL CmdBindShadersEXT(VkCommandBuffer b, uint32_t count,
-                                             const VkShaderStageFlagBits* stages,
-                                             const VkShaderEXT* shaders) {
-  CommandBuffer* state = find_command_buffer(b);
-  if (!state) return;
-  state->record([&](VkCommandBuffer to, bool) {
-    state->table().CmdBindShadersEXT(to, count, stages, shaders);
-  });
-  if (!state->bound()) return;
-  vk::guarded_void([&] { state->bound()->bind_shaders(count, stages, shaders); });
-}
-
-}  // namespace
-
-std::span<const DeviceHook> shader_object_hooks() {
-#define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
-  static const DeviceHook rows[] = {
-      TALLY_ROW(CreateShadersEXT),
-      TALLY_ROW(DestroyShaderEXT),
-      TALLY_ROW(GetShaderBinaryDataEXT),
-      TALLY_ROW(CmdBindShadersEXT),
   };
 #undef TALLY_ROW
   return rows;

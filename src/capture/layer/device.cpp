@@ -4,6 +4,7 @@
 #include <shared_mutex>
 
 #include "base/log.h"
+#include "spirv/ir/module.h"
 #include "store/stream/clock.h"
 #include "vk/handles.h"
 
@@ -26,6 +27,14 @@ std::shared_mutex& outside_users() {
 constinit vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
 
 constexpr auto kReportTimeout = std::chrono::seconds(5);
+
+// The newest SPIR-V that a version of Vulkan takes.
+uint32_t spirv_version_of(uint32_t api_version) {
+  constexpr uint32_t kMinor[] = {0, 3, 5, 6};
+  const uint32_t minor = VK_API_VERSION_MINOR(api_version);
+  const bool is_newer = VK_API_VERSION_MAJOR(api_version) > 1 || minor >= std::size(kMinor);
+  return spirv::make_version(1, is_newer ? kMinor[std::size(kMinor) - 1] : kMinor[minor]);
+}
 
 }  // namespace
 
@@ -61,6 +70,8 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
       families_(std::move(setup.families)),
       uncounted_(std::move(setup.uncounted)),
       boundaries_(setup.boundaries),
+      max_spirv_version_(spirv_version_of(
+          std::min(instance_->application_version(), setup.description.api_version))),
       context_(std::move(connection), handle, next, std::move(setup.regions),
                setup.dynamic_rendering, setup.boundaries.feature, setup.host_query_reset),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),

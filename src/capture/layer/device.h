@@ -108,6 +108,8 @@ class Device {
   PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
   uint32_t application_version() const { return instance_->application_version(); }
   bool sets_names() const { return instance_->sets_names(); }
+  // The newest one that the application's Vulkan takes.
+  uint32_t max_spirv_version() const { return max_spirv_version_; }
   RecordingContext& context() { return context_; }
   StreamConnection& connection() { return context_.connection(); }
   ShaderRegistry& shaders() { return context_.shaders(); }
@@ -198,6 +200,7 @@ class Device {
   const std::vector<VkQueueFamilyProperties> families_;
   const catalogue::EnabledHidden uncounted_;
   const Boundaries boundaries_;
+  const uint32_t max_spirv_version_;
   RecordingContext context_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;

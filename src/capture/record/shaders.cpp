@@ -107,6 +107,43 @@ std::shared_ptr<Module> ShaderRegistry::module_of(
   return module;
 }
 
+namespace {
+
+NamedShader named_shader(const Module& module, const VkPipelineShaderStageCreateInfo& stage) {
+  return {.hash = module.hash,
+          .name = module.name(),
+          .source = module.facts.source,
+          .stage = stage.stage,
+          .entry_point = stage.pName ? stage.pName : ""};
+}
+
+}  // namespace
+
+Replacements::Words ShaderRegistry::replacement_of(const VkPipelineShaderStageCreateInfo& stage,
+                                                   uint32_t max_version) const {
+  const std::shared_ptr<Module> module = module_of(stage);
+  if (!module) return nullptr;
+  const std::span<const uint32_t> words =
+      module->kept_words ? std::span(*module->kept_words) : std::span<const uint32_t>();
+  return connection_.replacements().find(named_shader(*module, stage), words, max_version);
+}
+
+void ShaderRegistry::refuse_replacement(const VkPipelineShaderStageCreateInfo& stage,
+                                        const std::string& reason) const {
+  if (const std::shared_ptr<Module> module = module_of(stage))
+    connection_.replacements().refuse(named_shader(*module, stage), reason);
+}
+
+std::shared_ptr<Module> ShaderRegistry::name_replacement(
+    std::span<const uint32_t> words, const VkPipelineShaderStageCreateInfo& original) const {
+  const std::shared_ptr<Module> replaced = module_of(original);
+  const std::shared_ptr<Module> module = connection_.module(words);
+  const std::string title = replaced ? named_shader(*replaced, original).title() : std::string();
+  if (module != replaced && module->name().empty() && module->facts.source != title)
+    connection_.name_changed(module, title);
+  return module;
+}
+
 std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& module,
                                                const VkPipelineShaderStageCreateInfo& stage) {
   Specialization constants;
@@ -134,8 +171,8 @@ std::shared_ptr<Shader> ShaderRegistry::make_shader(const std::shared_ptr<Module
   shader->facts = module->facts.find(stage.stage, shader->entry_point);
   const bool differs =
       shader->facts && shader->facts->costs_depend_on_specialization && !shader->constants.empty();
-  if (differs && module->specializable) {
-    shader->own_facts = module_facts(*module->specializable, shader->constants);
+  if (differs && module->kept_words) {
+    shader->own_facts = module_facts(*module->kept_words, shader->constants);
     shader->facts = shader->own_facts.find(stage.stage, shader->entry_point);
   }
   return shader;
@@ -252,7 +289,7 @@ std::shared_ptr<const ShaderObject> ShaderObjectRegistry::find(VkShaderEXT handl
   if (auto known = objects_.find(handle)) return known;
   static const auto* unknown =
       new std::shared_ptr<const ShaderObject>(std::make_shared<ShaderObject>(
-          ShaderObject{{}, kUnknown, "", false}));  // outlives every thread
+          ShaderObject{{}, kUnknown, "", false, false}));  // outlives every thread
   return *unknown;
 }
 

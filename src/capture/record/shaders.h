@@ -89,6 +89,22 @@ class ShaderRegistry {
   void remove_module(VkShaderModule handle) { modules_.take(handle); }
   std::shared_ptr<Module> module(VkShaderModule handle) const { return modules_.find(handle); }
 
+  // The module object of the stage, or the code in the stage itself; null: unknown.
+  std::shared_ptr<Module> module_of(const VkPipelineShaderStageCreateInfo& stage) const;
+  // The code that takes the place of the stage's; null: none does.
+  Replacements::Words replacement_of(const VkPipelineShaderStageCreateInfo& stage,
+                                     uint32_t max_version) const;
+  // The driver refused the code.
+  void refuse_replacement(const VkPipelineShaderStageCreateInfo& stage,
+                          const std::string& reason) const;
+  // The code that takes the place of another one gets its name.
+  std::shared_ptr<Module> name_replacement(std::span<const uint32_t> words,
+                                           const VkPipelineShaderStageCreateInfo& original) const;
+  void add_replacement(VkShaderModule handle, std::span<const uint32_t> words,
+                       const VkPipelineShaderStageCreateInfo& original) {
+    modules_.insert(handle, name_replacement(words, original));
+  }
+
   // `libraries` are linked pipeline libraries.
   PipelineDraft draft(VkPipelineBindPoint bind_point,
                       std::span<const VkPipelineShaderStageCreateInfo> stages,
@@ -112,7 +128,6 @@ class ShaderRegistry {
   std::vector<std::shared_ptr<Pipeline>> take_new();
 
  private:
-  std::shared_ptr<Module> module_of(const VkPipelineShaderStageCreateInfo& stage) const;
   std::shared_ptr<Shader> shader(const std::shared_ptr<Module>& module,
                                  const VkPipelineShaderStageCreateInfo& stage);
   std::shared_ptr<Shader> make_shader(const std::shared_ptr<Module>& module,
@@ -140,6 +155,7 @@ struct ShaderObject {
   std::string not_instrumented;  // the reason, "" = its commands are counted
   std::string diagnostics;       // messages about instrumentation during its creation
   bool has_flag = false;         // created with the flag
+  bool is_replacement = false;   // its code is not the application's
 };
 
 // Indexed by the number of the stage's bit; null: no shader.

@@ -44,6 +44,7 @@ PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
   stream::Gone gone;
   add_labels(&gone);
   for (const stream::Message& message : connection_.take_messages()) add(message);
+  for (const stream::Replacement& one : connection_.replacements().take_news()) add(one);
   for (const auto& thing : connection_.take_names()) {
     if (thing->defined) add_name(thing);
   }

@@ -26,7 +26,7 @@ _tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words 'run report explain diff snapshot check coverage export merge top trigger list doctor help version --help --version'
+    _tally_words 'run report explain extract diff snapshot check coverage export merge top trigger list doctor help version --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -41,11 +41,12 @@ _tally() {
         --keep) ;;
         --max-size) ;;
         --shader) ;;
+        --replace) ;;
         --times) _tally_words 'off passes draws' ;;
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --regions --times --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --times --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --replace --regions --times --branches --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --replace --times --driver --egl --sources ' ;;
       esac
       ;;
     report)
@@ -77,6 +78,13 @@ _tally() {
         --shader) ;;
         --format) _tally_words 'text json' ;;
         *) _tally_options '-h --help --frames --shader --format' || _tally_files ;;
+      esac
+      ;;
+    extract)
+      case $before in
+        -o | --output) _tally_files ;;
+        --source) _tally_words 'auto debug glsl spirv' ;;
+        *) _tally_options '-h --help -o --output --force --spirv --source' || _tally_files ;;
       esac
       ;;
     diff)

@@ -25,6 +25,7 @@
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
 #include "cli/run/hints.h"
+#include "cli/run/replace.h"
 #include "cli/run/run_end.h"
 #include "cli/run/run_options.h"
 #include "report/html/page.h"
@@ -107,7 +108,7 @@ class Run {
     if (Status ready = prepare(); !ready) return fail(ready.error());
     if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
     const auto environment =
-        application_environment(options_, *layers_, egl_, collector_->socket_path());
+        application_environment(options_, *layers_, egl_, collector_->socket_path(), replacements_);
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) print_environment_changes(*environment);
     int exec_status = kFailed;
@@ -191,6 +192,7 @@ class Run {
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
     layers_ = std::move(*layers);
+    if (Status replaced = prepare_replaced(); !replaced) return replaced.error();
     program_ = program_of(options_.application, value_of(current_environment(), "PATH"));
     auto file = choose_output(options_.output, program_, options_.force);
     if (!file) return file.error();
@@ -200,10 +202,20 @@ class Run {
     return started;
   }
 
-  Status start_collector() {
+  // A file that cannot be used is a failure with --strict alone: else the original runs.
+  Status prepare_replaced() {
     auto folder = TemporaryFolder::make();
     if (!folder) return folder.error();
     folder_.emplace(std::move(*folder));
+    auto prepared = prepare_replacements(options_.replacements, folder_->path());
+    if (!prepared) return prepared.error();
+    if (options_.strict && !prepared->problems.empty()) return Error{prepared->problems.front()};
+    for (const std::string& problem : prepared->problems) say(problem);
+    replacements_ = prepared->list;
+    return {};
+  }
+
+  Status start_collector() {
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
     block_forwarded_signals();
@@ -297,6 +309,7 @@ class Run {
   std::optional<analysis::SourceFolder> source_folder_;
   std::optional<LayerSet> layers_;
   std::optional<TemporaryFolder> folder_;
+  std::string replacements_;  // the list for the layer; empty: none
   EglFiles egl_;
   std::string file_;
   std::unique_ptr<store::Collector> collector_;

@@ -41,6 +41,8 @@ void add_summary(const RunEnd& end, std::vector<std::string>& lines) {
     lines.push_back("frames " + frames);
   if (const std::string shaders = report::shaders_line(summary); !shaders.empty())
     lines.push_back(shaders);
+  for (const std::string& line : report::replaced_lines(summary))
+    lines.push_back("replaced: " + line);
   if (const std::string hint = report::names_hint(summary); !hint.empty())
     lines.push_back("names: " + hint);
   for (const std::string& line : report::uncounted_lines(summary, kMaxReasons))
@@ -67,6 +69,8 @@ std::vector<std::string> messages(const RunEnd& end, bool quiet) {
     return lines;
   }
   if (!quiet) add_summary(end, lines);
+  for (const std::string& line : report::not_replaced_lines(*end.summary))
+    lines.push_back("not replaced: " + line);
   for (const std::string& line : report::missing_lines(*end.summary))
     lines.push_back("missing: " + line);
   return lines;

@@ -2,6 +2,7 @@
 // that messages never contradict each other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +27,11 @@ struct RunEnd {
 
   // The file is a capture that a report can show.
   bool has_capture() const { return connected && summary.ok(); }
-  bool complete() const { return has_capture() && written.ok() && summary->complete(); }
+  bool complete() const {
+    return has_capture() && written.ok() && summary->complete() &&
+           std::ranges::all_of(summary->replaced,
+                               [](const analysis::Replaced& one) { return one.refusal.empty(); });
+  }
 };
 
 // In this order, one line each. `quiet`: only what is missing from the capture.

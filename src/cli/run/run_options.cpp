@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/drivers.h"
+#include "cli/run/replace.h"
 #include "store/stream/clock.h"
 
 namespace tally::cli {
@@ -130,11 +131,13 @@ uint64_t parse_frame_count(std::string_view text) {
 Status check(const RunOptions& options) {
   if (Status frames = check_frames(options); !frames) return frames;
   if (Status ends = check_frame_ends(options); !ends) return ends;
+  if (Status replaced = check_replacements(options.replacements); !replaced) return replaced;
   return check_regions(options);
 }
 
 Result<Environment> application_environment(const RunOptions& options, const LayerSet& layers,
-                                            const EglFiles& egl, const std::string& socket) {
+                                            const EglFiles& egl, const std::string& socket,
+                                            const std::string& replacements) {
   Environment environment = current_environment();
   add_layer_folders(environment, layers.folders);
   add_layer_folders(environment, {layers.run_folder});
@@ -146,6 +149,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (ends_at_labels(options)) environment["TALLY_FRAME_LABEL"] = options.frame_label;
   if (!options.trigger.empty()) environment["TALLY_TRIGGER"] = "1";
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
+  if (!replacements.empty()) environment["TALLY_REPLACE"] = replacements;
   if (!options.regions.empty()) environment["TALLY_REGIONS"] = "1";
   environment.try_emplace("TALLY_STATIC_COSTS", "0");  // the capture layer adds them
   if (options.regions.find('x') != std::string::npos) {
@@ -183,6 +187,7 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_FRAME_PER",
                            "TALLY_FRAME_LABEL",
                            "TALLY_SHADER",
+                           "TALLY_REPLACE",
                            "TALLY_REGIONS",
                            "TALLY_REGION_SIZE",
                            "TALLY_TIMES",
@@ -211,6 +216,7 @@ store::CaptureRow capture_row(const RunOptions& options) {
   if (options.frame_per != "present") row.frame_per = options.frame_per;
   if (ends_at_labels(options)) row.frame_per = "label";
   row.frame_label = options.frame_label;
+  row.replacements = options.replacements;
   return row;
 }
 
@@ -269,6 +275,12 @@ void declare_options(CLI::App& command, RunOptions& options) {
                   "does (* and ? allowed)")
       ->type_name("PATTERN");
   command
+      .add_option("--replace", options.replacements,
+                  "Run a shader with the code of a file in its place: GLSL, HLSL or SPIR-V; SHADER "
+                  "is a name, a hash or an entry point (may be repeated)")
+      ->allow_extra_args(false)
+      ->type_name("SHADER=FILE");
+  command
       .add_flag("--regions", options.regions,
                 "Also count every render pass by region of the framebuffer: of 8x8 pixels, or "
                 "with --regions=WxH of another size")
@@ -300,7 +312,8 @@ void declare_options(CLI::App& command, RunOptions& options) {
       .add_option("--sources", options.sources,
                   "Store source files that debug information names, from this folder")
       ->type_name("FOLDER");
-  command.add_flag("--strict", options.strict, "Exit with status 4 if the capture is incomplete");
+  command.add_flag("--strict", options.strict,
+                   "Exit with status 4 if the capture is incomplete or a shader is not replaced");
   command.add_flag("-q,--quiet", options.quiet, "Print no summary");
   command.add_flag("-v,--verbose", options.verbose,
                    "Print the changes to the environment; twice: also the layers' log");

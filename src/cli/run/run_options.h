@@ -26,6 +26,7 @@ struct RunOptions {
   uint64_t max_bytes = 0;  // 0: no limit
   uint64_t keep = 0;       // last frames; 0: all
   std::string shader;
+  std::vector<std::string> replacements;  // SHADER=FILE
   std::string driver;
   std::string egl = "auto";
   std::string sources;
@@ -54,8 +55,10 @@ uint64_t trigger_frames(const RunOptions& options);
 // 0: not a number of frames.
 uint64_t parse_frame_count(std::string_view text);
 
+// `replacements`: the list for the capture layer, or empty.
 Result<Environment> application_environment(const RunOptions& options, const LayerSet& layers,
-                                            const EglFiles& egl, const std::string& socket);
+                                            const EglFiles& egl, const std::string& socket,
+                                            const std::string& replacements);
 void print_environment_changes(const Environment& environment);
 store::CaptureRow capture_row(const RunOptions& options);
 

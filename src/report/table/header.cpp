@@ -143,6 +143,23 @@ std::string shaders_line(const Summary& s) {
   return text;
 }
 
+std::vector<std::string> replaced_lines(const Summary& s) {
+  std::vector<std::string> lines;
+  for (const analysis::Replaced& one : s.replaced) {
+    if (one.refusal.empty()) lines.push_back(fmt::format("{} by {}", one.shader, one.file));
+  }
+  return lines;
+}
+
+std::vector<std::string> not_replaced_lines(const Summary& s) {
+  std::vector<std::string> lines;
+  for (const analysis::Replaced& one : s.replaced) {
+    if (!one.refusal.empty())
+      lines.push_back(fmt::format("{} by {}: {}", one.shader, one.file, one.refusal));
+  }
+  return lines;
+}
+
 std::string names_hint(const Summary& s) {
   if (s.has_names) return {};
   return "none; llama.cpp gives names with GGML_VK_DEBUG_MARKERS=1, Godot with "
@@ -192,6 +209,8 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("frames", frames_line(s));
   lines.add("warm", warm_text(s));
   lines.add("shaders", shaders_line(s));
+  for (const std::string& line : replaced_lines(s)) lines.add("replaced", line);
+  for (const std::string& line : not_replaced_lines(s)) lines.add("not replaced", line);
   lines.add("names", names_hint(s));
   for (const std::string& line : uncounted_lines(s, kMaxReasons)) lines.add("not counted", line);
   for (const std::string& line : missing_lines(s)) lines.add("missing", line);

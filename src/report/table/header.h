@@ -24,6 +24,11 @@ std::string device_names(const analysis::Summary& summary);
 // "2 shaders counted, 1 not"
 std::string shaders_line(const analysis::Summary& summary);
 
+// "scene.frag fragment by less.frag", one for each shader that was replaced.
+std::vector<std::string> replaced_lines(const analysis::Summary& summary);
+// The same for those that were not, with the reasons.
+std::vector<std::string> not_replaced_lines(const analysis::Summary& summary);
+
 // A hint how to get names, if nothing has one; else empty.
 std::string names_hint(const analysis::Summary& summary);
 

@@ -113,6 +113,13 @@ Json uncounted_json(const Summary& summary) {
   return uncounted;
 }
 
+Json replaced_json(const Summary& summary) {
+  Json replaced = Json::array();
+  for (const analysis::Replaced& one : summary.replaced)
+    replaced.push_back({{"shader", one.shader}, {"file", one.file}, {"refusal", one.refusal}});
+  return replaced;
+}
+
 Json warm_frames_json(const Summary& summary) {
   Json ranges = Json::array();
   for (const analysis::FrameRange& range : summary.warm_frames)
@@ -140,6 +147,7 @@ Json capture_json(const Summary& s) {
           {"complete", s.complete()},
           {"frame_range", s.frame_range},
           {"shader_pattern", s.shader_pattern},
+          {"replaced", replaced_json(s)},
           {"processes", s.processes},
           {"devices", devices_json(s)},
           {"frames", s.frames},

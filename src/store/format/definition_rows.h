@@ -88,6 +88,7 @@ struct CaptureRow {
   std::string shader_pattern;
   std::string frame_per;
   std::string frame_label;
+  std::vector<std::string> replacements;
 
   static constexpr auto table() {
     using Row = CaptureRow;
@@ -108,7 +109,10 @@ struct CaptureRow {
             .since(8, "''"),
         column("frame_label", &Row::frame_label,
                "with labels: the regular expression that their names match; empty: all")
-            .since(8, "''"));
+            .since(8, "''"),
+        column("replacements", &Row::replacements,
+               "the shaders to replace, as the user gave them: SHADER=FILE")
+            .since(9, "'[]'"));
   }
 };
 
@@ -351,6 +355,39 @@ struct ShaderOf {
   }
 };
 using ShaderRow = ShaderOf<RowId>;
+
+// The fate of a shader that `tally run --replace` names, in one process.
+template <typename Key>
+struct ReplacementOf {
+  Key id = 0;
+  Key process = 0;
+  std::string pattern;
+  std::string file;
+  std::string shader;
+  uint32_t stage = 0;  // one VkShaderStageFlagBits
+  std::string entry_point;
+  std::string hash;
+  std::string new_hash;
+  std::string refusal;
+
+  static constexpr auto table() {
+    using Row = ReplacementOf;
+    return store::table(Section::Definitions, "replacement",
+                        "a shader of the application that --replace names: replaced, or why not",
+                        column("id", &Row::id).not_sent(),
+                        column("process", &Row::process).references("process").not_sent(),
+                        column("pattern", &Row::pattern, "that the shader matches"),
+                        column("file", &Row::file, "as the user gave it"),
+                        column("shader", &Row::shader, "its name, or the start of its hash"),
+                        column("stage", &Row::stage), column("entry_point", &Row::entry_point),
+                        column("hash", &Row::hash, "of the application's module"),
+                        column("new_hash", &Row::new_hash,
+                               "of the module that ran in its place; empty: it was not replaced"),
+                        column("refusal", &Row::refusal, "why it was not replaced"))
+        .since(9);
+  }
+};
+using ReplacementRow = ReplacementOf<RowId>;
 
 template <typename Key>
 struct PipelineOf {

@@ -428,6 +428,6 @@ using AllRows =
             ShaderRow, PipelineRow, PipelineShaderRow, ObjectRow, LabelRow, FunctionRow, FrameRow,
             FrameCounterRow, FrameValuesRow, SubmissionRow, ExecutionRow, PassRow, RegionCounterRow,
             PassRegionsRow, RegionValuesRow, PassPictureRow, CommandBatchRow, BlockCostRow,
-            BlockCountRow, BlockOtherRow, MessageRow>;
+            BlockCountRow, BlockOtherRow, MessageRow, ReplacementRow>;
 
 }  // namespace tally::store

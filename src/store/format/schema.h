@@ -14,7 +14,7 @@ namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 8;  // PRAGMA user_version
+inline constexpr int32_t kCaptureVersion = 9;  // PRAGMA user_version
 // The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 6;
 

@@ -385,6 +385,10 @@ Result<std::vector<MessageRow>> Reader::messages() const {
   return all_rows<MessageRow>(database_, "ORDER BY id");
 }
 
+Result<std::vector<ReplacementRow>> Reader::replacements() const {
+  return all_rows<ReplacementRow>(database_, "ORDER BY id");
+}
+
 Status Reader::for_each_frame_value(const std::function<bool(const FrameValue&)>& visit) const {
   const auto visit_row = [&](const FrameValuesRow& row) {
     auto counter = static_cast<uint64_t>(row.first_counter);

@@ -68,6 +68,7 @@ class Reader {
   Result<std::vector<FrameCounterRow>> frame_counters() const;
   Result<std::vector<RegionCounterRow>> region_counters() const;
   Result<std::vector<MessageRow>> messages() const;
+  Result<std::vector<ReplacementRow>> replacements() const;
 
   // Large tables are visited row by row in the order of their keys; the visitor returns false to
   // stop.

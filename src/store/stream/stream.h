@@ -38,7 +38,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 9;
+inline constexpr uint32_t kStreamVersion = 10;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -70,6 +70,7 @@ using Object = ObjectOf<Id>;
 using Label = LabelOf<Id>;
 using FrameCounter = FrameCounterOf<Id>;
 using Message = MessageOf<Id>;
+using Replacement = ReplacementOf<Id>;
 
 // Every other message lists its fields once, in the order of the stream; the codec visits them.
 #define TALLY_STREAM_FIELDS(...)  \
@@ -320,6 +321,6 @@ using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
-                 RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues>;
+                 RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues, Replacement>;
 
 }  // namespace tally::store::stream

@@ -61,7 +61,7 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
 }
 
 // These bytes are version 9. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_9_has_these_bytes) {
+TEST(StreamCodec, version_10_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -81,24 +81,33 @@ TEST(StreamCodec, version_9_has_these_bytes) {
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
   append_message(bytes, Gone{{6, 300}, {7}});
-  EXPECT_EQ(kStreamVersion, 9u);
+  append_message(bytes, Replacement{.pattern = "p",
+                                    .file = "f",
+                                    .shader = "s",
+                                    .stage = 16,
+                                    .entry_point = "m",
+                                    .hash = "h",
+                                    .new_hash = "n"});
+  EXPECT_EQ(kStreamVersion, 10u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P',  9,    0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P',  10,   0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,    0xac, 0x02, 7,   64,  //
            6,   0,   0,   0,   19,  14,  2,    1,    'x',  2,              //
            7,   0,   0,   0,   9,   1,   0,    3,    'S',  'k',  'y',      //
-           23,  0,   0,   0,   15,  15,  3,    0,    0,    0,    1,   2,    2, 2,  0xd6, 4,
+           23,  0,   0,   0,   15,  15,  3,    0,    0,    0,    1,   2,    2, 2,   0xd6, 4,
            0,   3,   1,   8,   1,   2,   1,    2,    0,    0,    0,  //
-           15,  0,   0,   0,   16,  1,   0,    32,   1,    2,    18,  1,    1, 0,  32,   1,
-           2,   1,   14,                                                                      //
-           7,   0,   0,   0,   22,  1,   4,    1,    3,    0xac, 2,                           //
-           12,  0,   0,   0,   23,  2,   2,    0,    1,    7,    16,  0xac, 2, 50, 64,   32,  //
-           11,  0,   0,   0,   24,  5,   2,    1,    0,    0,    0,   2,    0, 1,  0,         //
-           7,   0,   0,   0,   25,  2,   2,    0,    1,    2,    3,                           //
-           6,   0,   0,   0,   26,  1,   0xff, 2,    1,    0xff,                              //
-           7,   0,   0,   0,   28,  2,   6,    0xac, 2,    1,    7}));
+           15,  0,   0,   0,   16,  1,   0,    32,   1,    2,    18,  1,    1, 0,   32,   1,
+           2,   1,   14,                                                                       //
+           7,   0,   0,   0,   22,  1,   4,    1,    3,    0xac, 2,                            //
+           12,  0,   0,   0,   23,  2,   2,    0,    1,    7,    16,  0xac, 2, 50,  64,   32,  //
+           11,  0,   0,   0,   24,  5,   2,    1,    0,    0,    0,   2,    0, 1,   0,         //
+           7,   0,   0,   0,   25,  2,   2,    0,    1,    2,    3,                            //
+           6,   0,   0,   0,   26,  1,   0xff, 2,    1,    0xff,                               //
+           7,   0,   0,   0,   28,  2,   6,    0xac, 2,    1,    7,                            //
+           15,  0,   0,   0,   30,  1,   'p',  1,    'f',  1,    's', 16,   1, 'm', 1,    'h',
+           1,   'n', 0}));
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {
@@ -195,8 +204,8 @@ TEST(StreamDecoder, foreign_peers_and_other_versions_are_refused) {
               HasSubstr("does not send"));
   Bytes bytes;
   append_handshake(bytes);
-  bytes[8] = std::byte{10};
-  EXPECT_THAT(why_refused(bytes), HasSubstr("version 10"));
+  bytes[8] = std::byte{11};
+  EXPECT_THAT(why_refused(bytes), HasSubstr("version 11"));
 }
 
 TEST(StreamDecoder, oversized_messages_are_refused_before_they_arrive) {

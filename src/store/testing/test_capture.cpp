@@ -95,7 +95,8 @@ CaptureRow test_capture_row() {
           .frame_range = "0-9",
           .shader_pattern = "*blur*",
           .frame_per = "label",
-          .frame_label = "^token"};
+          .frame_label = "^token",
+          .replacements = {"blur.*=less.frag"}};
 }
 
 TestCapture write_test_rows(Writer& writer) {
@@ -144,6 +145,14 @@ TestCapture write_test_rows(Writer& writer) {
   writer.add_frame_values({{{.frame = ids.frame, .counter = ids.frame_counter, .value = 1500}}});
   writer.add(MessageRow{
       .process = ids.process, .time_ns = 2500, .severity = Severity::Warning, .text = "careful"});
+  writer.add(ReplacementRow{.process = ids.process,
+                            .pattern = "blur.*",
+                            .file = "less.frag",
+                            .shader = "blur.spv",
+                            .stage = kFragment,
+                            .entry_point = "main",
+                            .hash = "000",
+                            .new_hash = "abc"});
   writer.end_frame(ids.frame, 3000, FrameEnd::Present);
   writer.end_process(ids.process, 4000, Ending::Closed, 0);
   return ids;

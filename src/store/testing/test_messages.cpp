@@ -75,7 +75,15 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           PictureRows{{0xff0000ff, 0xff00ff00}},
           Bound{5},
           Gone{{6, 300}, {7}},
-          ForgetValues{9}};
+          ForgetValues{9},
+          Replacement{.pattern = "blur.*",
+                      .file = "less.frag",
+                      .shader = "blur.frag",
+                      .stage = 16,
+                      .entry_point = "main",
+                      .hash = "abc",
+                      .new_hash = "def",
+                      .refusal = "reason"}};
 }
 
 }  // namespace tally::store::stream

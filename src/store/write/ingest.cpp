@@ -357,6 +357,14 @@ Status Ingest::on(stream::Message& message) {
   return {};
 }
 
+Status Ingest::on(stream::Replacement& replacement) {
+  ++definitions_;
+  ReplacementRow row = row_of(replacement);
+  row.process = process_;
+  writer_.add(row);
+  return {};
+}
+
 Status Ingest::on(stream::Name& name) {
   switch (name.kind) {
     case stream::Named::Module:

@@ -155,6 +155,7 @@ class Ingest {
   Status on(stream::BlockCosts& costs);
   Status on(stream::Missing& missing);
   Status on(stream::Message& message);
+  Status on(stream::Replacement& replacement);
   Status on(stream::NotInstrumented& update);
   Status on(stream::Bound& update);
   Status on(stream::FrameCounter& counter);

@@ -99,7 +99,7 @@ class Copy {
                          &Copy::shaders,      &Copy::objects, &Copy::labels,   &Copy::pipelines,
                          &Copy::functions,    &Copy::frames,  &Copy::counters, &Copy::submissions,
                          &Copy::executions,   &Copy::passes,  &Copy::batches,  &Copy::costs,
-                         &Copy::frame_values, &Copy::regions, &Copy::messages};
+                         &Copy::frame_values, &Copy::regions, &Copy::messages, &Copy::replacements};
     for (const auto copy : copies) {
       if (Status done = (this->*copy)(); !done) return done;
       if (!writer_.status()) return writer_.status();
@@ -420,6 +420,13 @@ class Copy {
     });
   }
 
+  Status replacements() {
+    return each(capture_.replacements(), [this](ReplacementRow row) {
+      row.process = process_.of(row.process);
+      writer_.add(row);
+    });
+  }
+
   const Reader& capture_;
   const int64_t shift_;  // of host times
   Merged& merged_;
@@ -442,6 +449,7 @@ CaptureRow merged_row(const std::vector<CaptureRow>& captures) {
     if (other.shader_pattern != row.shader_pattern) row.shader_pattern.clear();
     if (other.frame_per != row.frame_per) row.frame_per.clear();
     if (other.frame_label != row.frame_label) row.frame_label.clear();
+    if (other.replacements != row.replacements) row.replacements.clear();
     if (row.exit_status.value_or(0) == 0) row.exit_status = other.exit_status;
   }
   return row;

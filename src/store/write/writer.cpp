@@ -347,6 +347,7 @@ template void Writer::add(const BlockCostRow&);
 template void Writer::add(const BlockCountRow&);
 template void Writer::add(const BlockOtherRow&);
 template RowId Writer::add(const MessageRow&);
+template RowId Writer::add(const ReplacementRow&);
 
 void Writer::set_module_name(RowId module, const std::string& name) {
   state_->run("UPDATE module SET name = ? WHERE id = ?", name, module);

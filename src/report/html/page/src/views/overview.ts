@@ -84,7 +84,8 @@ export class OverviewView implements View {
         ...(limits ? fact('limits', limits) : []),
         ...devices.flatMap((text: string) => fact('device', text)),
         ...fact('holds', holds), ...(ends ? fact('frames', `end at ${ends}`) : []), ...(warm ? fact('warm', h('span', { title: 'no pipeline is used for the first time in them' }, warm)) : []),
-        ...(this.app.hasCommands ? fact('shaders', shaders) : [])));
+        ...(this.app.hasCommands ? fact('shaders', shaders) : []),
+        ...info.replaced.filter((r: any) => !r.refusal).flatMap((r: any) => fact('replaced', `${r.shader} by ${r.file}`))));
   }
 
   private problems(): HTMLElement {
@@ -93,6 +94,7 @@ export class OverviewView implements View {
       const { info, left_out } = side.model.capture, prefix = this.app.against ? `${side.title}: ` : '';
       const missing: string[] = info.missing ?? [];
       const parts = [
+        list(`${prefix}Not replaced`, info.replaced.filter((r: any) => r.refusal).map((r: any) => `${r.shader} by ${r.file}: ${r.refusal}`), 'warn'),
         list(`${prefix}Not counted`, info.not_counted.map((n: any) => `${n.shader}: ${n.reason} (${counted(n.commands, 'command')})`), 'warn'),
         list(`${prefix}Missing`, missing, 'warn'),
         list(`${prefix}Messages`, (info.messages ?? []).filter((m: any) => m.severity !== 'info').map((m: any) => `${m.severity}: ${m.text}${m.count > 1 ? ` (${m.count} times)` : ''}`), 'warn'),

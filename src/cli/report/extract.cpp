@@ -1,0 +1,227 @@
+// `tally extract`: the code of a captured shader as a file to edit, for `tally run --replace`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/model/load_model.h"
+#include "analysis/model/names.h"
+#include "analysis/source/shader_source.h"
+#include "analysis/source/spirv_tools.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/options.h"
+#include "report/table/display_text.h"
+
+namespace tally::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExtractOptions {
+  std::string shader;
+  std::string capture;
+  std::string output;
+  bool spirv = false;
+  bool force = false;
+  analysis::SourceChoice source = analysis::SourceChoice::Auto;
+};
+
+struct Extracted {
+  std::string what;  // for the line that names the file
+  std::string bytes;
+  std::vector<std::string> notes;
+};
+
+std::string unknown_shader(const analysis::Model& model, const std::string& pattern) {
+  const std::set<std::string> names(model.shader_names.begin(), model.shader_names.end());
+  constexpr size_t kMaxNames = 8;
+  std::string list;
+  size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown++ == kMaxNames) break;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  return fmt::format("no shader matches '{}'; the capture has {}{}", pattern,
+                     list.empty() ? "none" : list, names.size() > kMaxNames ? ", ..." : "");
+}
+
+// Shaders that differ in their specialization alone have one code.
+Result<uint32_t> find_shader(const analysis::Model& model, const std::string& pattern) {
+  std::optional<uint32_t> found;
+  std::set<std::string> candidates;
+  const std::vector<std::string> names =
+      analysis::disambiguated_shader_names(model, std::vector<std::string>(model.shaders.size()));
+  for (uint32_t s = 0; s < model.shaders.size(); ++s) {
+    if (!analysis::shader_matches(model, s, pattern) && names[s] != pattern) continue;
+    candidates.insert(fmt::format("{} {} {}", names[s],
+                                  analysis::stage_name(model.shaders[s].stage),
+                                  analysis::short_hash(analysis::shader_hash(model, s))));
+    if (!found) found = s;
+  }
+  if (!found) return Error{unknown_shader(model, pattern)};
+  if (candidates.size() == 1) return *found;
+  std::string list;
+  for (const std::string& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
+  return Error{
+      fmt::format("'{}' matches several shaders, name one by its hash: {}", pattern, list)};
+}
+
+bool is_hlsl(const spirv::Module& module) {
+  constexpr uint32_t kHlsl = 5;  // spv::SourceLanguage
+  for (size_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    if (instruction.opcode() == spv::Op::OpSource) return instruction.operand(0) == kHlsl;
+    if (instruction.opcode() == spv::Op::OpFunction) break;
+  }
+  return false;
+}
+
+const char* glslang_stage(uint32_t bit) {
+  constexpr std::pair<uint32_t, const char*> kStages[] = {
+      {0x1, "vert"},    {0x2, "tesc"},    {0x4, "tese"},    {0x8, "geom"},    {0x10, "frag"},
+      {0x20, "comp"},   {0x40, "task"},   {0x80, "mesh"},   {0x100, "rgen"},  {0x200, "rahit"},
+      {0x400, "rchit"}, {0x800, "rmiss"}, {0x1000, "rint"}, {0x2000, "rcall"}};
+  for (const auto& [stage, name] : kStages) {
+    if (stage == bit) return name;
+  }
+  return "frag";
+}
+
+const char* target_environment(uint32_t version) {
+  if (version <= spirv::make_version(1, 0)) return "vulkan1.0";
+  if (version <= spirv::make_version(1, 3)) return "vulkan1.1";
+  if (version <= spirv::make_version(1, 4)) return "spirv1.4";
+  return version <= spirv::make_version(1, 5) ? "vulkan1.2" : "vulkan1.3";
+}
+
+std::string compile_line(const spirv::Module& module, const store::ShaderRow& shader,
+                         const std::string& file) {
+  const char* environment = target_environment(module.version());
+  const std::string name = report::shell_word(file.empty() ? "FILE" : file);
+  if (is_hlsl(module)) {
+    return fmt::format("dxc -spirv -T PROFILE -E {} -Zi -fspv-target-env={} -Fo {}.spv {}",
+                       shader.entry_point, environment, name, name);
+  }
+  return fmt::format("glslangValidator -V {} --target-env {} -S {} -o {}.spv {}",
+                     module.has_extension("SPV_KHR_non_semantic_info") ? "-gVS" : "-g", environment,
+                     glslang_stage(shader.stage), name, name);
+}
+
+Result<Extracted> spirv_of(const spirv::Module& module, bool as_text) {
+  const auto words = module.words();
+  if (as_text) {
+    auto text = analysis::disassemble_spirv(words);
+    if (!text) return text.error();
+    return Extracted{"SPIR-V text", std::move(*text), {}};
+  }
+  return Extracted{
+      "SPIR-V", std::string(reinterpret_cast<const char*>(words.data()), words.size_bytes()), {}};
+}
+
+std::string text_of_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+// The file that most shaders have alone, or that the others are included by.
+uint32_t main_file(const analysis::ShaderSource& source) {
+  for (uint32_t f = 0; f < source.files().size(); ++f) {
+    if (source.file_title(f) == source.map().source_name() && !source.files()[f].lines.empty())
+      return f;
+  }
+  const auto with_text =
+      std::ranges::find_if(source.files(), [](const auto& file) { return !file.lines.empty(); });
+  return static_cast<uint32_t>(with_text - source.files().begin());
+}
+
+Result<Extracted> source_of(const analysis::Model& model, uint32_t shader,
+                            const analysis::ShaderCode& code, analysis::ShaderSources& sources,
+                            const std::string& file) {
+  const analysis::ShaderSource& source = sources.of(shader);
+  if (!source.has_lines()) {
+    return Error{
+        fmt::format("there is no source, and no GLSL can be made of the SPIR-V ({}); "
+                    "--spirv writes the SPIR-V",
+                    source.why_not_reconstructed())};
+  }
+  const uint32_t chosen = main_file(source);
+  if (chosen >= source.files().size())
+    return Error{"the capture does not hold the text of its source; --spirv writes the SPIR-V"};
+  const bool is_made = source.origin() == analysis::SourceOrigin::Reconstructed;
+  Extracted extracted{
+      is_made ? "reconstructed GLSL" : "source", text_of_lines(source.files()[chosen].lines), {}};
+  for (uint32_t f = 0; f < source.files().size(); ++f) {
+    if (f != chosen && !source.files()[f].lines.empty())
+      extracted.notes.push_back(
+          fmt::format("it includes {}, which is not written", source.files()[f].name));
+  }
+  extracted.notes.push_back("compile: " + compile_line(code.module, model.shaders[shader], file));
+  return extracted;
+}
+
+int run_extract(const ExtractOptions& options) {
+  auto reader = store::Reader::open(options.capture);
+  if (!reader) return fail(reader.error());
+  const auto model = analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
+  if (!model) return fail(with_context(model.error(), options.capture));
+  const auto shader = find_shader(*model, options.shader);
+  if (!shader) return fail(with_context(shader.error(), options.capture));
+  analysis::ShaderCodes codes(*model);
+  const auto& code = codes.of(*shader);
+  if (!code) return fail(with_context(code.error(), model->shader_names[*shader]));
+  analysis::ShaderSources sources(*model, codes, {options.source, nullptr});
+  const std::string extension = fs::path(options.output).extension().string();
+  const bool wants_spirv = options.spirv || extension == ".spv" || extension == ".spvasm" ||
+                           options.source == analysis::SourceChoice::Spirv;
+  const auto extracted = wants_spirv ? spirv_of(code->module, extension != ".spv")
+                                     : source_of(*model, *shader, *code, sources, options.output);
+  if (!extracted) return fail(with_context(extracted.error(), model->shader_names[*shader]));
+  auto file = ExportFile::open(options.output, options.capture, options.force);
+  if (!file) return fail(file.error());
+  file->write(extracted->bytes);
+  if (Status finished = file->finish(); !finished) return fail(finished.error());
+  file->say_written(extracted->what);
+  for (const std::string& note : extracted->notes) say(note);
+  return kDone;
+}
+
+}  // namespace
+
+void add_extract(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ExtractOptions>();
+  CLI::App* command = app.add_subcommand(
+      "extract", "Write the code of a captured shader to a file, to edit it for run --replace");
+  command
+      ->add_option("SHADER", options->shader,
+                   "A name as reports show it, an entry point, or the start of a hash")
+      ->required();
+  command->add_option("FILE", options->capture,
+                      "Capture made by tally run (default: the newest in this folder)");
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write: .spv is binary SPIR-V, .spvasm its text, any other name the "
+                   "source (default: standard output)")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Replace the file if it exists");
+  command->add_flag("--spirv", options->spirv, "Write SPIR-V: as text, unless the file is a .spv");
+  add_source_option(*command, options->source);
+  command->footer(
+      "Example: tally extract scene.frag game.tally -o scene.frag\n"
+      "Then edit it, and: tally run --replace scene.frag=scene.frag -- ./game");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      const Status found = default_to_newest(options->capture);
+      return found ? run_extract(*options) : fail(found.error());
+    };
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,199 @@
+// Whole way with replaced shaders: the sample scene under `tally run --replace`, and `tally
+// extract`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "program.h"
+#include "store/read/reader.h"
+#include "store/testing/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ReplaceRun : public testing::Test {
+ protected:
+  cli::CapturedRun run(const std::string& capture, const std::string& options) {
+    return run_script(folder_.path(), "exec \"$TALLY\" run -o " + capture + " --force " + options +
+                                          " -- \"" TALLY_LANTERNS
+                                          "\" --frames 1 --size 100x70 "
+                                          "--png " +
+                                          capture + ".png");
+  }
+  cli::CapturedRun tally(const std::string& arguments) {
+    return run_script(folder_.path(), "exec \"$TALLY\" " + arguments);
+  }
+  std::string read(const std::string& file) {
+    std::ifstream in(folder_.file(file), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write(const std::string& file, const std::string& text) {
+    std::ofstream(folder_.file(file), std::ios::binary) << text;
+  }
+  // Writes `from` with the first `old` changed.
+  void edit(const std::string& from, const std::string& to, const std::string& old,
+            const std::string& now) {
+    std::string text = read(from);
+    const size_t at = text.find(old);
+    ASSERT_NE(at, std::string::npos) << from << " has no " << old;
+    write(to, text.replace(at, old.size(), now));
+  }
+  // The executions of the line that has this text.
+  uint64_t executions(const std::string& capture, const std::string& text) {
+    const auto result = tally("report --by line --top 0 --format json " + capture);
+    EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    const auto rows = nlohmann::json::parse(result.standard_output)["tables"][0]["rows"];
+    for (const auto& row : rows) {
+      if (row["text"].get<std::string>().find(text) != std::string::npos) return row["executions"];
+    }
+    ADD_FAILURE() << "no line has " << text;
+    return 0;
+  }
+
+  store::TestDirectory folder_;
+};
+
+TEST_F(ReplaceRun, a_shader_that_is_replaced_by_itself_changes_nothing) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  for (const char* shader : {"scene.frag", "scene.vert", "blur.comp"}) {
+    const std::string name = shader;
+    const auto extracted = tally("extract " + name + " before.tally --force -o " + name);
+    ASSERT_EQ(extracted.end.shell_status(), 0) << extracted.standard_error;
+    EXPECT_THAT(extracted.standard_error, HasSubstr("source: " + name));
+    EXPECT_THAT(extracted.standard_error,
+                HasSubstr("glslangValidator -V -gVS --target-env vulkan1.1"));
+    const auto after = run("after.tally", "--strict --replace " + name + "=" + name);
+    ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+    EXPECT_THAT(after.standard_error, HasSubstr("replaced: " + name));
+    const auto diff = tally("diff before.tally after.tally");
+    EXPECT_EQ(diff.end.shell_status(), 0) << diff.standard_output;
+    EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
+  }
+}
+
+// Without debug information the capture has no source: GLSL is reconstructed, and SPIR-V is text.
+TEST_F(ReplaceRun, code_without_source_goes_the_same_way) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  for (const char* form : {"--source glsl -o blur.comp", "-o blur.spvasm", "-o blur.spv"}) {
+    const std::string options = form, file = options.substr(options.find("blur"));
+    ASSERT_EQ(tally("extract blur.comp before.tally --force " + options).end.shell_status(), 0);
+    const auto after = run("after.tally", "--strict --replace blur.comp=" + file);
+    ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+    EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
+    const int diff = tally("diff before.tally after.tally").end.shell_status();
+    EXPECT_EQ(diff, file == "blur.comp" ? 1 : 0) << "GLSL of SPIRV-Cross is other code";
+  }
+}
+
+// Two passes of 100x70 in workgroups of 64: 2 x 70 and 2 x 100 of them. Each invocation adds up 25
+// texels; with one step less, 24.
+TEST_F(ReplaceRun, a_shorter_loop_changes_its_lines_by_one_step_of_each_invocation) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  ASSERT_EQ(tally("extract blur.comp before.tally -o blur.comp").end.shell_status(), 0);
+  edit("blur.comp", "less.comp", "k <= kRadius", "k < kRadius");
+  const auto after = run("after.tally", "--replace blur.comp=less.comp");
+  ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+  const uint64_t invocations = 64 * (2 * 70 + 2 * 100);
+  EXPECT_EQ(executions("before.tally", "weights += weight"), 25 * invocations);
+  EXPECT_EQ(executions("after.tally", "weights += weight"), 24 * invocations);
+  EXPECT_NE(read("after.tally.png"), read("before.tally.png"));
+  const auto diff = tally("diff before.tally after.tally --by shader --format json");
+  EXPECT_EQ(diff.end.shell_status(), 1) << diff.standard_error;
+  EXPECT_THAT(tally("report after.tally").standard_output,
+              HasSubstr("replaced     blur.comp compute by less.comp"));
+  EXPECT_THAT(tally("report before.tally").standard_output, Not(HasSubstr("replaced")));
+  const auto reader = store::Reader::open(folder_.file("after.tally"));
+  ASSERT_TRUE(reader.ok());
+  const auto rows = reader->replacements();
+  ASSERT_TRUE(rows.ok() && rows->size() == 1);
+  EXPECT_EQ(rows->front().file, "less.comp");
+  EXPECT_NE(rows->front().new_hash, rows->front().hash);
+}
+
+TEST_F(ReplaceRun, a_shader_is_found_by_the_start_of_its_hash) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  const auto reader = store::Reader::open(folder_.file("before.tally"));
+  ASSERT_TRUE(reader.ok());
+  const auto modules = reader->modules();
+  ASSERT_TRUE(modules.ok() && !modules->empty());
+  const std::string hash = modules->back().hash;
+  ASSERT_EQ(tally("extract " + hash.substr(0, 8) + " before.tally -o x.spv").end.shell_status(), 0);
+  const auto after = run("after.tally", "--strict --replace " + hash.substr(0, 8) + "=x.spv");
+  EXPECT_EQ(after.end.shell_status(), 0) << after.standard_error;
+  EXPECT_EQ(tally("diff before.tally after.tally").end.shell_status(), 0);
+}
+
+TEST_F(ReplaceRun, another_interface_is_refused_and_the_original_runs) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  ASSERT_EQ(tally("extract scene.frag before.tally -o scene.frag").end.shell_status(), 0);
+  ASSERT_EQ(tally("extract blur.comp before.tally -o blur.comp").end.shell_status(), 0);
+  edit("scene.frag", "input.frag", "layout(location = 0) in", "layout(location = 3) in");
+  edit("blur.comp", "group.comp", "local_size_x = 64", "local_size_x = 32");
+  const auto input = run("after.tally", "--replace scene.frag=input.frag");
+  EXPECT_EQ(input.end.shell_status(), 0);
+  EXPECT_THAT(input.standard_error,
+              HasSubstr("not replaced: scene.frag fragment by input.frag: it reads the input at "
+                        "location 3 (floatx2), which the original does not read"));
+  EXPECT_EQ(tally("diff before.tally after.tally").end.shell_status(), 0);
+  const auto group = run("after.tally", "--strict --replace blur.comp=group.comp");
+  EXPECT_EQ(group.end.shell_status(), 4);
+  EXPECT_THAT(group.standard_error, HasSubstr("its workgroup is 32x1x1, the original's 64x1x1"));
+  EXPECT_THAT(tally("report after.tally").standard_output,
+              HasSubstr("not replaced blur.comp compute by group.comp"));
+}
+
+TEST_F(ReplaceRun, a_file_that_does_not_compile_ends_a_strict_run_before_its_program) {
+  write("bad.frag", "#version 450\nvoid main() { x = 1; }\n");
+  const auto strict = run("after.tally", "--strict --replace scene.frag=bad.frag");
+  EXPECT_EQ(strict.end.shell_status(), 2);
+  EXPECT_THAT(strict.standard_error, HasSubstr("bad.frag:2: 'x' : undeclared identifier"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("after.tally.png")));
+  const auto other = run("after.tally", "--replace scene.frag=bad.frag");
+  EXPECT_EQ(other.end.shell_status(), 0);
+  EXPECT_THAT(other.standard_error, HasSubstr("scene.frag is not replaced: bad.frag: "));
+  EXPECT_THAT(other.standard_error,
+              HasSubstr("not replaced: scene.frag fragment by bad.frag: the file cannot be used"));
+}
+
+TEST_F(ReplaceRun, a_name_without_a_shader_is_reported_at_the_end) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  ASSERT_EQ(tally("extract scene.frag before.tally -o scene.frag").end.shell_status(), 0);
+  const auto result =
+      run("after.tally", "--replace other.frag=scene.frag --replace scene.vert=scene.frag");
+  EXPECT_EQ(result.end.shell_status(), 0);
+  EXPECT_THAT(result.standard_error,
+              HasSubstr("not replaced: other.frag by scene.frag: no shader"));
+  EXPECT_THAT(result.standard_error,
+              HasSubstr("not replaced: scene.vert by scene.frag: no shader"));
+}
+
+TEST_F(ReplaceRun, wrong_options_are_named) {
+  EXPECT_THAT(run("a.tally", "--replace scene.frag").standard_error, HasSubstr("not SHADER=FILE"));
+  EXPECT_THAT(run("a.tally", "--replace scene.frag=no.frag").standard_error,
+              HasSubstr("no.frag is not a file"));
+  write("x.txt", "void main() {}");
+  EXPECT_THAT(run("a.tally", "--replace scene=x.txt").standard_error,
+              HasSubstr("its stage is not known"));
+  write("x.spv", "SPIR");
+  EXPECT_THAT(run("a.tally", "--replace scene.frag=x.spv").standard_error,
+              HasSubstr("not a SPIR-V module"));
+}
+
+TEST_F(ReplaceRun, extract_says_why_it_writes_nothing) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  EXPECT_THAT(tally("extract no.frag before.tally").standard_error,
+              HasSubstr("no shader matches 'no.frag'; the capture has blur.comp"));
+  EXPECT_THAT(tally("extract main before.tally").standard_error, HasSubstr("matches several"));
+  ASSERT_EQ(tally("extract scene.frag before.tally -o x.frag").end.shell_status(), 0);
+  EXPECT_EQ(tally("extract scene.frag before.tally -o x.frag").end.shell_status(), 2);
+}
+
+}  // namespace
+}  // namespace tally::test
