@@ -233,6 +233,60 @@ TEST(CaptureLayer, a_time_begins_where_the_one_before_has_ended_unless_there_was
   }
 }
 
+TEST(CaptureLayer, statistics_of_the_drivers_compiler_stand_beside_each_pipeline) {
+  const Session session =
+      run({.scenario = "render_pass",
+           .environment = {{"TALLY_STATISTICS", "1"}, {"FAKE_STATISTICS", "1"}}});
+  const auto statistics = *session.reader().pipeline_statistics();
+  ASSERT_THAT(statistics, SizeIs(2 * 4)) << "two stages";
+  const store::PipelineStatisticRow& spills = statistics[5];
+  EXPECT_EQ(spills.executable, 1u);
+  EXPECT_EQ(spills.position, 1u);
+  EXPECT_EQ(spills.executable_name, "stage 16");
+  EXPECT_EQ(spills.executable_description, "code");
+  EXPECT_EQ(spills.stages, uint32_t{VK_SHADER_STAGE_FRAGMENT_BIT});
+  EXPECT_EQ(spills.subgroup_size, 32u);
+  EXPECT_EQ(spills.name, "Spills");
+  EXPECT_EQ(spills.description, "of the code");
+  EXPECT_EQ(spills.format, store::StatisticFormat::Int);
+  EXPECT_EQ(spills.value, -1);
+  EXPECT_EQ(statistics[4].value, VK_SHADER_STAGE_FRAGMENT_BIT);
+  EXPECT_EQ(statistics[6].value, 0.5);
+  EXPECT_EQ(statistics[7].value, 1);
+  EXPECT_EQ(session.commands().at(0).executions, 3 * 2) << "it is counted all the same";
+}
+
+TEST(CaptureLayer, statistics_are_not_asked_for_unless_they_are_wanted) {
+  const Session session =
+      run({.scenario = "render_pass", .environment = {{"FAKE_STATISTICS", "1"}}});
+  EXPECT_THAT(*session.reader().pipeline_statistics(), IsEmpty());
+}
+
+TEST(CaptureLayer, statistics_that_the_application_asks_for_are_kept) {
+  const Session session =
+      run({.scenario = "own_statistics", .environment = {{"FAKE_STATISTICS", "1"}}});
+  EXPECT_THAT(*session.reader().pipeline_statistics(), SizeIs(4));
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 2);
+}
+
+TEST(CaptureLayer, a_driver_without_statistics_is_named) {
+  const Session session =
+      run({.scenario = "render_pass", .environment = {{"TALLY_STATISTICS", "1"}}});
+  EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%no statistics of "
+                           "pipelines%'"),
+            1);
+  EXPECT_EQ(session.commands().at(0).executions, 3 * 2);
+}
+
+TEST(CaptureLayer, pipelines_have_no_statistics_if_the_driver_refuses_the_flags) {
+  const Session session = run({.scenario = "render_pass",
+                               .environment = {{"TALLY_STATISTICS", "1"},
+                                               {"FAKE_STATISTICS", "1"},
+                                               {"FAKE_INSTRUMENTATION_REFUSE", "1"}}});
+  EXPECT_THAT(*session.reader().pipeline_statistics(), IsEmpty());
+  EXPECT_THAT(session.commands(), SizeIs(2));
+}
+
 TEST(CaptureLayer, secondaries_belong_to_the_pass_that_they_continue) {
   const Session session = run({.scenario = "secondaries"});
   const auto commands = session.commands();

@@ -50,6 +50,26 @@ TEST(CaptureWithCounters, invocations_are_exact_in_every_submission) {
               ElementsAre(kGroup, 2 * kGroup, 3 * kGroup, kGroup, 2 * kGroup, 3 * kGroup));
 }
 
+// On AMD's compiler, without hardware: there the driver reports that it can make no semaphore.
+TEST(CaptureStatistics, of_the_drivers_compiler_are_in_the_capture) {
+  const char* driver = std::getenv("TALLY_TEST_DRIVER");
+  const int status = driver && std::string(driver).starts_with("radv") ? 9 : 0;
+  const Session session =
+      run({.scenario = "compiled_alone", .environment = {{"TALLY_STATISTICS", "1"}}}, status);
+  const auto statistics = *session.reader().pipeline_statistics();
+  if (statistics.empty()) {
+    EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%no statistics of "
+                             "pipelines%'"),
+              1);
+    GTEST_SKIP() << "the driver has none";
+  }
+  EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'VGPRs'"), 0);
+  EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'Code size'"), 0);
+  EXPECT_EQ(session.number("SELECT DISTINCT stages FROM pipeline_statistic"),
+            VK_SHADER_STAGE_COMPUTE_BIT);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT pipeline) FROM pipeline_statistic"), 1);
+}
+
 TEST(CaptureWithCounters, dispatches_of_a_pipeline_with_equal_values_share_them) {
   const Session session = run({.scenario = "resubmit"});
   EXPECT_EQ(session.number("SELECT count(value_set) FROM command_batch"), 6);

@@ -24,6 +24,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 template <typename Row>
 std::vector<Row> collect(const Reader& reader,
@@ -281,6 +283,20 @@ TEST_F(CaptureFile, the_golden_file_of_version_9_is_read) {
   EXPECT_TRUE(Reader::open(STORE_TEST_GOLDEN "/capture-v8.sqlite")->replacements()->empty());
 }
 
+TEST_F(CaptureFile, the_golden_file_of_version_10_is_read) {
+  const std::string path = STORE_TEST_GOLDEN "/capture-v10.sqlite";
+  expect_golden(path);
+  const auto statistics = *Reader::open(path)->pipeline_statistics();
+  ASSERT_THAT(statistics, SizeIs(2));
+  EXPECT_EQ(statistics[0].name, "Registers");
+  EXPECT_EQ(statistics[0].value, 40);
+  EXPECT_EQ(statistics[0].executable_name, "fragment shader");
+  EXPECT_EQ(statistics[1].format, StatisticFormat::Float);
+  EXPECT_EQ(statistics[1].value, 0.75);
+  EXPECT_THAT(*Reader::open(STORE_TEST_GOLDEN "/capture-v9.sqlite")->pipeline_statistics(),
+              IsEmpty());
+}
+
 TEST_F(CaptureFile, malformed_constants_are_left_out) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
@@ -330,9 +346,9 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_9_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v9.sqlite";
-  EXPECT_EQ(kCaptureVersion, 9);
+TEST_F(CaptureFile, the_schema_of_version_10_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v10.sqlite";
+  EXPECT_EQ(kCaptureVersion, 10);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

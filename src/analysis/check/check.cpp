@@ -54,13 +54,13 @@ Status set_limit(Limit& limit, const std::string& text) {
 Result<Limit> parse_rule(const FieldLine& line) {
   if (line.fields.size() != 4) return Error{"not \"KIND NAME METRIC LIMIT\""};
   Limit limit{.pattern = {line.fields[0], line.fields[1], line.fields[2]}, .line = line.number};
-  const bool code = limit.pattern.kind == "function" || limit.pattern.kind == "line";
-  if (!code && limit.pattern.kind != "pass" && limit.pattern.kind != "shader")
-    return Error{fmt::format("'{}' is not pass, shader, function or line", limit.pattern.kind)};
+  const std::string& kind = limit.pattern.kind;
+  const bool only_capped = kind == "function" || kind == "line" || kind == "executable";
+  if (!only_capped && kind != "pass" && kind != "shader")
+    return Error{fmt::format("'{}' is not pass, shader, function, line or executable", kind)};
   if (Status set = set_limit(limit, line.fields[3]); !set) return set.error();
-  if (code && limit.kind != LimitKind::Cap)
-    return Error{fmt::format("a {} can only have a limit <=N: snapshots do not hold it",
-                             limit.pattern.kind)};
+  if (only_capped && limit.kind != LimitKind::Cap)
+    return Error{fmt::format("'{}' can only have a limit <=N: snapshots do not hold it", kind)};
   return limit;
 }
 
@@ -122,8 +122,8 @@ uint64_t count_in(const Counts& counts, const CountKey& key) {
 class Checker {
  public:
   Checker(const Snapshot& snapshot, const std::optional<Limits>& limits, const Profile& profile,
-          const std::string& tool_version)
-      : snapshot_(snapshot), profile_(profile) {
+          const Counts& statistics, const std::string& tool_version)
+      : snapshot_(snapshot), profile_(profile), statistics_(statistics) {
     if (limits) limits_ = *limits;
     used_.resize(limits_.rules.size());
     result_.updated = make_snapshot(profile, tool_version);
@@ -136,6 +136,7 @@ class Checker {
     for (const auto& [key, count] : result_.counts) keys.insert(key);
     for (const CountKey& key : keys) check_count(key);
     check_code();
+    for (const auto& [key, count] : statistics_) check_caps(key, {.value = count, .file = {}});
     for (size_t r = 0; r < used_.size(); ++r)
       if (!used_[r])
         return error_at(limits_.file, limits_.rules[r].line, "no count matches this limit");
@@ -177,20 +178,23 @@ class Checker {
       return rule.pattern.kind == "function" || rule.pattern.kind == "line";
     });
     if (!wanted) return;
-    for (const auto& [key, count] : code_counts(profile_)) {
-      for (size_t r = 0; r < limits_.rules.size(); ++r) {
-        const Limit& rule = limits_.rules[r];
-        if (!matches(rule, key)) continue;
-        used_[r] = true;
-        ++result_.compared;
-        if (!allows(rule, 0, count.value))
-          result_.findings.push_back({key, 0, count.value, rule, count.file, count.line});
-      }
+    for (const auto& [key, count] : code_counts(profile_)) check_caps(key, count);
+  }
+
+  void check_caps(const CountKey& key, const CodeCount& count) {
+    for (size_t r = 0; r < limits_.rules.size(); ++r) {
+      const Limit& rule = limits_.rules[r];
+      if (!matches(rule, key)) continue;
+      used_[r] = true;
+      ++result_.compared;
+      if (!allows(rule, 0, count.value))
+        result_.findings.push_back({key, 0, count.value, rule, count.file, count.line});
     }
   }
 
   const Snapshot& snapshot_;
   const Profile& profile_;
+  const Counts& statistics_;
   Limits limits_;
   std::vector<bool> used_;  // by rule
   CheckResult result_;
@@ -208,8 +212,9 @@ std::vector<Finding> CheckResult::remaining() const {
 }
 
 Result<CheckResult> check(const Snapshot& snapshot, const std::optional<Limits>& limits,
-                          const Profile& profile, const std::string& tool_version) {
-  return Checker(snapshot, limits, profile, tool_version).run();
+                          const Profile& profile, const Counts& statistics,
+                          const std::string& tool_version) {
+  return Checker(snapshot, limits, profile, statistics, tool_version).run();
 }
 
 }  // namespace tally::analysis

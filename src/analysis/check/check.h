@@ -13,13 +13,15 @@ namespace tally::analysis {
 
 // The limits of a snapshot: which counts may grow, and by how much. A text file of one rule a line:
 //   KIND NAME METRIC LIMIT
-// KIND is pass, shader, function or line. NAME and METRIC may hold * and ?. LIMIT is one of
+// KIND is pass, shader, function, line or executable. NAME and METRIC may hold * and ?. LIMIT is
+// one of
 //   exact      any other count is a finding; the default
 //   +1.5%      at most so much more than in the snapshot
 //   ratchet    not more than in the snapshot, and an update never raises the count; a count that
 //              the snapshot does not have is a finding until an update adds it
 //   ignore     not compared, and not in the snapshot
-//   <=400000   at most so many, whatever the snapshot says; the only limit of functions and lines
+//   <=400000   at most so many, whatever the snapshot says; the only limit of functions, lines and
+//              executables
 // The last rule without <= that matches a count wins; every <= that matches holds.
 
 inline constexpr int kLimitsVersion = 1;
@@ -67,7 +69,9 @@ struct CheckResult {
 };
 
 // It is an error if a limit matches nothing; the message begins with FILE:LINE.
+// `statistics`: of statistic_counts.
 Result<CheckResult> check(const Snapshot& snapshot, const std::optional<Limits>& limits,
-                          const Profile& profile, const std::string& tool_version);
+                          const Profile& profile, const Counts& statistics,
+                          const std::string& tool_version);
 
 }  // namespace tally::analysis

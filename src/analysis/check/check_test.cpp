@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "store/testing/test_capture.h"
+
 namespace tally::analysis {
 namespace {
 
@@ -68,7 +70,7 @@ TEST(Limits, that_are_wrong_are_refused_with_file_and_line) {
   EXPECT_EQ(limits_error(head + "pass * draws exact # as it is\n"), "none");
   EXPECT_EQ(limits_error(head + "pass * draws\n"), "f:3: not \"KIND NAME METRIC LIMIT\"");
   EXPECT_EQ(limits_error(head + "draw * draws exact\n"),
-            "f:3: 'draw' is not pass, shader, function or line");
+            "f:3: 'draw' is not pass, shader, function, line or executable");
   EXPECT_EQ(limits_error(head + "pass * draws +1\n"),
             "f:3: '+1' is not exact, +N%, ratchet, ignore or <=N");
   EXPECT_EQ(limits_error(head + "pass * draws +1.23456%\n"),
@@ -77,7 +79,7 @@ TEST(Limits, that_are_wrong_are_refused_with_file_and_line) {
             "f:3: '+x%' is not a percentage of up to 4 decimals");
   EXPECT_EQ(limits_error(head + "pass * draws <=many\n"), "f:3: 'many' is not a count");
   EXPECT_EQ(limits_error(head + "line a.frag:3 executions +1%\n"),
-            "f:3: a line can only have a limit <=N: snapshots do not hold it");
+            "f:3: 'line' can only have a limit <=N: snapshots do not hold it");
   EXPECT_EQ(limits_error(head + "pass * * ignore\npass * * +1%\n"),
             "f:4: the same rule as in line 3");
 }
@@ -127,7 +129,7 @@ class Check : public testing::Test {
   Result<CheckResult> result(const std::string& rules = {}) const {
     const auto limits = parse_limits("f", "tally-limits 1\n" + rules);
     if (!limits) return limits.error();
-    return check(snapshot_, *limits, profile_, "0.1.0");
+    return check(snapshot_, *limits, profile_, statistics_, "0.1.0");
   }
 
   // "main 64x64 draws 2>3 exact; ..."
@@ -143,6 +145,7 @@ class Check : public testing::Test {
 
   Profile profile_;
   Snapshot snapshot_;
+  Counts statistics_;
 };
 
 TEST_F(Check, finds_any_other_count_by_default) {
@@ -201,6 +204,20 @@ TEST_F(Check, limits_of_lines_and_functions_name_their_place) {
   ASSERT_EQ(checked->findings.size(), 1u);
   EXPECT_EQ(checked->findings[0].file, "shaders/a.frag");
   EXPECT_EQ(checked->findings[0].line, 7u);
+}
+
+TEST_F(Check, statistics_of_the_drivers_compiler_have_limits) {
+  const store::TestDirectory directory;
+  const std::string path = directory.file("blur.tally");
+  store::write_test_capture(path);
+  statistics_ = *statistic_counts(*store::Reader::open(path));
+  const Counts expected = {{{"executable", "blur fragment", "registers"}, 40},
+                           {{"executable", "blur fragment", "occupancy"}, 1}};
+  EXPECT_EQ(statistics_, expected) << "0.75, rounded up";
+  EXPECT_EQ(findings("executable blur* registers <=40\n"), "");
+  EXPECT_EQ(findings("executable \"blur fragment\" registers <=39\n"),
+            "blur fragment registers 0>40 <=39; ");
+  EXPECT_EQ(findings("executable blur* spills <=0\n"), "f:2: no count matches this limit");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "analysis/diff/profile.h"
 #include "base/status.h"
+#include "store/read/reader.h"
 
 namespace tally::analysis {
 
@@ -43,7 +44,7 @@ inline constexpr int kSnapshotVersion = 1;
 inline constexpr size_t kMaxSnapshotBytes = size_t{16} << 20;
 
 struct CountKey {
-  std::string kind;  // "pass", "shader"; in limits also "function", "line"
+  std::string kind;  // "pass", "shader"; in limits also "function", "line", "executable"
   std::string name;
   std::string metric;
 
@@ -76,5 +77,10 @@ struct CodeCount {
   uint32_t line = 0;  // 0: unknown
 };
 std::map<CountKey, CodeCount> code_counts(const Profile& profile);
+
+// The statistics of the driver's compiler, as limits name them: those of the executable "blur
+// fragment" of the pipeline "blur". Where several have the name, the largest one. Rounded up; 0 for
+// those below 0.
+Result<Counts> statistic_counts(const store::Reader& capture);
 
 }  // namespace tally::analysis

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <string_view>
@@ -153,6 +154,15 @@ bool is_size(const std::string& parameter) {
 std::string stage_name(uint32_t stage) {
   if (const catalogue::Stage* known = catalogue::find_stage(stage)) return known->short_name;
   return fmt::format("stage 0x{:x}", stage);
+}
+
+std::string stage_names(uint32_t stages) {
+  std::string text;
+  for (; stages != 0; stages &= stages - 1) {
+    if (!text.empty()) text += ", ";
+    text += stage_name(1u << std::countr_zero(stages));
+  }
+  return text;
 }
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 8); }

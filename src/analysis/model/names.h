@@ -47,6 +47,8 @@ std::vector<std::string> lines_of_text(const std::string& text);
 
 // "vertex", "fragment" ... for one VkShaderStageFlagBits; "stage 0x..." if it is unknown.
 std::string stage_name(uint32_t stage);
+// "vertex, geometry"
+std::string stage_names(uint32_t stages);
 
 // The first eight digits of a hash, which reports show and --shader accepts.
 std::string short_hash(const std::string& hash);

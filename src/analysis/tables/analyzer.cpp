@@ -333,6 +333,8 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
       return make_counter_table(*model_, options);
     case By::Region:
       return make_region_table(*model_, options, progress_);
+    case By::Executable:
+      return make_executable_table(*model_, options);
     case By::Line:
     case By::Block:
       break;
@@ -504,6 +506,9 @@ std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
 
 std::string why_no_rows(const Model& model, By by, const TableOptions& options) {
   if (by == By::Region) return why_no_regions(model, options.pass);
+  if (by == By::Executable)
+    return "the capture has no statistics of the driver's compiler here: capture with tally run "
+           "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";
   if (const std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";

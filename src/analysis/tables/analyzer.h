@@ -30,11 +30,24 @@ Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources
                            const BranchTotals& branches, uint32_t variant, ListingKind kind,
                            const TableOptions& options);
 
-enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter, Region };
+enum class By {
+  Draw,
+  Pass,
+  Shader,
+  Line,
+  Block,
+  Pipeline,
+  Frame,
+  Label,
+  Counter,
+  Region,
+  Executable
+};
 
 // The names of By's values for users, in the same order.
-inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",    "block",
-                                                "pipeline", "frame", "label",  "counter", "region"};
+inline constexpr std::string_view kByNames[] = {"draw",    "pass",     "shader",    "line",
+                                                "block",   "pipeline", "frame",     "label",
+                                                "counter", "region",   "executable"};
 
 std::optional<By> by_from_name(std::string_view name);
 

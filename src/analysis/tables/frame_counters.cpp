@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,17 +28,6 @@ constexpr std::array kShown = {"gpu.gpu_time",
 
 // Bounds the memory for a hostile capture. Hours of a program with a hundred counters have fewer.
 constexpr size_t kMaxValues = size_t{1} << 25;
-
-std::string counter_id(const std::string& text) {
-  std::string id;
-  for (const char c : text) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (plain) id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (!plain && !id.empty() && id.back() != '_') id += '_';
-  }
-  while (id.ends_with('_')) id.pop_back();
-  return id;
-}
 
 // How a counter's values are displayed: times and memory sizes in the common units, other values
 // divided by their denominator.
@@ -83,7 +71,7 @@ class Loader {
     const auto [kind, is_new] = kinds_.try_emplace({key, n}, measured_.kinds.size());
     kind_of_[row.id] = kind->second;
     if (!is_new) return;
-    std::string id = counter_id(row.group) + "." + counter_id(row.name);
+    std::string id = column_id(row.group) + "." + column_id(row.name);
     const size_t alike = alike_[id]++;
     if (alike != 0) id += "_" + std::to_string(alike + 1);
     while (!ids_.insert(id).second) id += "_";

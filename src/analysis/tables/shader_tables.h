@@ -14,6 +14,9 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSou
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options);
 
+// A row for each executable of a pipeline, with the statistics of the driver's compiler.
+Result<Table> make_executable_table(const Model& model, const TableOptions& options);
+
 // The table of source lines over all shaders. Shaders without lines are listed by instruction.
 
 // With `merge`, a line that several shaders share is one row.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <numeric>
 
@@ -241,6 +242,17 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {
   for (size_t metric = 0; metric < matrix.metric_count(); ++metric)
     row.emplace_back(matrix.at(index, metric));
+}
+
+std::string column_id(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain) id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (!plain && !id.empty() && id.back() != '_') id += '_';
+  }
+  while (id.ends_with('_')) id.pop_back();
+  return id;
 }
 
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,

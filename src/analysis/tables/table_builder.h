@@ -49,6 +49,9 @@ inline Field value_field(std::string id, std::string title, std::string descript
           std::move(cell)};
 }
 
+// "Draw calls" -> "draw_calls"
+std::string column_id(const std::string& name);
+
 inline void add_columns(Table& table, const std::vector<Field>& fields) {
   for (const Field& field : fields) table.columns.push_back(field.column);
 }

@@ -583,6 +583,28 @@ TEST_F(Tables, the_overview_of_dispatches_begins_with_their_labels_or_pipelines)
   }
 }
 
+TEST_F(Tables, executables_have_a_column_for_each_statistic_of_the_drivers_compiler) {
+  store::write_test_capture(file_);
+  const Table table = require(open().table(By::Executable, {.sort = "occupancy"}));
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(texts(table, "pipeline"), std::vector<std::string>{"blur"});
+  EXPECT_EQ(texts(table, "executable"), std::vector<std::string>{"fragment shader"});
+  EXPECT_EQ(texts(table, "stages"), std::vector<std::string>{"fragment"});
+  EXPECT_EQ(cell(table, 0, "registers"), Cell(uint64_t{40}));
+  EXPECT_EQ(cell(table, 0, "occupancy"), Cell(0.75));
+  EXPECT_EQ(table.columns[*table.column_index("registers")].description, "of an invocation");
+  EXPECT_FALSE(table.column_index("share")) << "they do not add up";
+  EXPECT_TRUE(
+      require(open({.frames = {}, .shader = "none"}).table(By::Executable, {})).rows.empty());
+}
+
+TEST_F(Tables, a_capture_without_statistics_names_the_option) {
+  TestScene scene(file_);
+  scene.begin_frame(0);
+  scene.finish();
+  EXPECT_THAT(why_no_rows(open().model(), By::Executable, {}), HasSubstr("--statistics"));
+}
+
 // Lines 1 to 3 of l.comp, then one of common.glsl, then line 22 of l.comp, then one far beyond.
 constexpr const char* kLineDirectives = R"(
 OpCapability Shader

@@ -24,6 +24,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.shader_pattern = settings.text("shader", "");
   result.replacements = settings.text("replace", "");
   result.times = parse_times(settings.text("times", "passes"));
+  result.statistics = settings.flag("statistics", false);
   result.regions = settings.flag("regions", false);
   result.hide_extensions = settings.flag("hide_extensions", true);
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;

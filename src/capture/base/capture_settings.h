@@ -30,7 +30,8 @@ struct CaptureSettings {
   std::string shader_pattern;   // shader: glob over names and hashes, "" = all
   std::string replacements;     // replace: list of the shaders to replace, "" = none
   Times times = Times::Passes;  // times: off, passes, draws
-  bool regions = false;         // regions: render passes by region
+  bool statistics = false;  // statistics: the numbers of the driver's compiler for each pipeline
+  bool regions = false;     // regions: render passes by region
   // hide_extensions: those whose shaders cannot be counted
   bool hide_extensions = true;
   size_t queue_bytes = 0;  // queue_mib: limit of data queued for the receiver

@@ -137,6 +137,8 @@ namespace tally::capture {
   X(GetDeviceQueue2, "")                           \
   X(GetFenceStatus, "")                            \
   X(GetImageMemoryRequirements, "")                \
+  X(GetPipelineExecutablePropertiesKHR, "")        \
+  X(GetPipelineExecutableStatisticsKHR, "")        \
   X(GetQueryPoolResults, "")                       \
   X(GetSemaphoreCounterValue, "KHR")               \
   X(GetShaderBinaryDataEXT, "")                    \

@@ -354,6 +354,8 @@ void tell_gaps(StreamConnection& connection, const DeviceSetup& setup) {
   };
   if (!setup.regions.reason.empty())
     tell("render passes are not captured by region: " + setup.regions.reason);
+  if (setup.statistics.missing)
+    tell("no statistics of pipelines: the driver has no VK_KHR_pipeline_executable_properties");
   if (!setup.uncounted.empty()) tell(catalogue::describe_uncounted(setup.uncounted));
 }
 

@@ -1,7 +1,9 @@
 // Pipelines. They are created with the flag that instruments their shaders.
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <optional>
 
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
@@ -113,18 +115,26 @@ class ReplacedInfos {
   std::vector<Made> made_;
 };
 
-// The create infos with the added flag, and the data that they point to.
+template <typename Info>
+uint64_t pipeline_flags(const Info& info) {
+  const auto* flags2 = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+  return flags2 ? flags2->flags : info.flags;
+}
+
+// The create infos with the added flags, and the data that they point to.
 template <typename Info>
 class InstrumentedInfos {
  public:
   InstrumentedInfos(Device& device, std::span<const Info> infos)
-      : infos_(infos.begin(), infos.end()) {
+      : originals_(infos), infos_(infos.begin(), infos.end()) {
     const std::string& pattern = device.connection().settings().shader_pattern;
     has_flag_.resize(infos_.size());
     for (size_t i = 0; i < infos_.size(); ++i) {
       Info& info = infos_[i];
       drafts_.push_back(
           device.shaders().draft(kBindPoint<Info>, stages_of(info), libraries_of(info)));
+      if (device.statistics().all) add_flags(info, VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR);
       if (device.frames().over()) {
         refusals_.push_back("it was created after the captured frames");
         continue;
@@ -132,7 +142,10 @@ class InstrumentedInfos {
       const bool is_selected = drafts_.back().selected_by(pattern);
       refusals_.push_back(is_selected ? "" : "the shader pattern does not select it");
       // A pipeline gets its name after its creation.
-      if (is_selected || device.sets_names() || drafts_.back().has_flagged_part) add_flag(info, i);
+      if (is_selected || device.sets_names() || drafts_.back().has_flagged_part) {
+        has_flag_[i] = true;
+        add_flags(info, VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM);
+      }
     }
   }
 
@@ -140,38 +153,104 @@ class InstrumentedInfos {
   const PipelineDraft& draft(size_t i) const { return drafts_[i]; }
   const std::string& refusal(size_t i) const { return refusals_[i]; }
   bool has_flag(size_t i) const { return has_flag_[i]; }
-  bool any() const { return !chains_.empty() || !flags_.empty(); }
-  // The driver rejected the flag. No create info has it now.
+  // A ray-tracing pipeline with the flag always has the code that counts.
+  bool has_plain_statistics(const Device& device, size_t i) const {
+    const StatisticsSetup& setup = device.statistics();
+    const bool plain = kBindPoint<Info> != VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR || !has_flag_[i];
+    return plain && (setup.asked || setup.all) &&
+           (pipeline_flags(infos_[i]) & VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR) != 0;
+  }
+  bool any() const { return added_; }
+  // The driver rejected the flags. No create info has them now.
   void refuse(const std::string& reason) {
     for (std::string& refusal : refusals_) {
       if (refusal.empty()) refusal = reason;
     }
     has_flag_.assign(has_flag_.size(), false);
+    infos_.assign(originals_.begin(), originals_.end());
   }
 
  private:
   using Flags2 = VkPipelineCreateFlags2CreateInfoKHR;
 
-  void add_flag(Info& info, size_t i) {
-    has_flag_[i] = true;
+  void add_flags(Info& info, uint64_t added) {
+    added_ = true;
     constexpr VkStructureType kType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR;
     if (vk::find_in_chain<Flags2>(info.pNext, kType)) {
       vk::ChainCopy& chain = chains_.emplace_back(info.pNext);
-      chain.template find<Flags2>(kType)->flags |= VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+      chain.template find<Flags2>(kType)->flags |= added;
       info.pNext = chain.head();
-      return;
+    } else if (added <= UINT32_MAX) {
+      info.flags |= static_cast<VkPipelineCreateFlags>(added);
+    } else {
+      info.pNext = &flags_.emplace_back(Flags2{kType, info.pNext, info.flags | added});
     }
-    info.pNext = &flags_.emplace_back(
-        Flags2{kType, info.pNext, info.flags | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM});
   }
 
+  const std::span<const Info> originals_;
   std::vector<Info> infos_;
   std::vector<PipelineDraft> drafts_;
   std::vector<std::string> refusals_;  // why a pipeline is not counted, "" = it is
   std::vector<bool> has_flag_;
+  bool added_ = false;  // to any of them
   std::deque<Flags2> flags_;
   std::deque<vk::ChainCopy> chains_;
 };
+
+std::optional<double> value_of(const VkPipelineExecutableStatisticKHR& statistic) {
+  switch (statistic.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+      return statistic.value.b32 == VK_TRUE ? 1 : 0;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+      return static_cast<double>(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
+      return static_cast<double>(statistic.value.u64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR:
+      return std::isfinite(statistic.value.f64) ? std::optional(statistic.value.f64) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The numbers of the driver's compiler. The pipeline of the messages is not set.
+std::vector<stream::PipelineStatistic> read_statistics(const Device& device, VkPipeline pipeline) {
+  const DeviceTable& table = device.table();
+  const VkPipelineInfoKHR info{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, pipeline};
+  uint32_t count = 0;
+  table.GetPipelineExecutablePropertiesKHR(device.handle(), &info, &count, nullptr);
+  std::vector<VkPipelineExecutablePropertiesKHR> executables(
+      count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR});
+  table.GetPipelineExecutablePropertiesKHR(device.handle(), &info, &count, executables.data());
+  std::vector<stream::PipelineStatistic> read;
+  for (uint32_t e = 0; e < count; ++e) {
+    const VkPipelineExecutableInfoKHR which{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr,
+                                            pipeline, e};
+    uint32_t numbers = 0;
+    table.GetPipelineExecutableStatisticsKHR(device.handle(), &which, &numbers, nullptr);
+    std::vector<VkPipelineExecutableStatisticKHR> statistics(
+        numbers, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
+    table.GetPipelineExecutableStatisticsKHR(device.handle(), &which, &numbers, statistics.data());
+    for (uint32_t s = 0; s < numbers; ++s) {
+      const std::optional<double> value = value_of(statistics[s]);
+      if (!value) continue;
+      read.push_back({.executable = e,
+                      .position = s,
+                      .executable_name = executables[e].name,
+                      .executable_description = executables[e].description,
+                      .stages = executables[e].stages,
+                      .subgroup_size = executables[e].subgroupSize,
+                      .name = statistics[s].name,
+                      .description = statistics[s].description,
+                      .format = static_cast<store::StatisticFormat>(statistics[s].format),
+                      .value = *value});
+    }
+  }
+  return read;
+}
+
+// The numbers of the formats are Vulkan's.
+static_assert(static_cast<int>(store::StatisticFormat::Float) ==
+              VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR);
 
 // True if a shader is an identifier alone: it could not be counted.
 template <typename Info>
@@ -185,10 +264,7 @@ bool lacks_code(const Info& info) {
 
 template <typename Info>
 bool returns_early(const Info& info) {
-  const auto* flags2 = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(
-      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
-  const uint64_t flags = flags2 ? flags2->flags : info.flags;
-  return (flags & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+  return (pipeline_flags(info) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
 }
 
 // Answers that pipelines of identifiers need to be compiled, as a driver without a cache does: the
@@ -233,12 +309,15 @@ VkResult create_counted(Device& device, uint32_t count, const Info* infos, VkPip
       device.table().DestroyPipeline(device.handle(), pipelines[i], allocator);
     }
     instrumented.refuse(refusal_text(result));
-    result = call(device.table(), infos, count, pipelines);
+    result = call(device.table(), instrumented.data(), count, pipelines);
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (pipelines[i] == VK_NULL_HANDLE) continue;
     device.shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
-                                  instrumented.refusal(i), instrumented.has_flag(i), diagnostics);
+                                  instrumented.refusal(i), instrumented.has_flag(i), diagnostics,
+                                  instrumented.has_plain_statistics(device, i)
+                                      ? read_statistics(device, pipelines[i])
+                                      : std::vector<stream::PipelineStatistic>());
   }
   if (!diagnostics.empty()) device.connection().message(store::Severity::Warning, diagnostics);
   return result;

@@ -72,6 +72,7 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
       boundaries_(setup.boundaries),
       max_spirv_version_(spirv_version_of(
           std::min(instance_->application_version(), setup.description.api_version))),
+      statistics_(setup.statistics),
       context_(std::move(connection), handle, next, std::move(setup.regions),
                setup.dynamic_rendering, setup.boundaries.feature, setup.host_query_reset),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),

@@ -28,6 +28,13 @@ struct Boundaries {
   bool native = false;  // the driver has it, too
 };
 
+// Whose pipelines have statistics of the driver's compiler (VK_KHR_pipeline_executable_properties).
+struct StatisticsSetup {
+  bool asked = false;    // those that the application asks for: it enables the feature
+  bool all = false;      // all; the layer enables the feature, unless the application does
+  bool missing = false;  // all are wanted, and the driver gives none
+};
+
 // How a device is captured. Determined before the device is created.
 struct DeviceSetup {
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
@@ -38,6 +45,7 @@ struct DeviceSetup {
   bool dynamic_rendering = false;       // the application enabled it
   bool add_timeline_extension = false;  // enable VK_KHR_timeline_semaphore, not only the feature
   bool host_query_reset = false;        // of Vulkan 1.2
+  StatisticsSetup statistics;
   catalogue::EnabledHidden uncounted;
   Boundaries boundaries;
 
@@ -117,6 +125,7 @@ class Device {
   ExecutionSets& execution_sets() { return context_.execution_sets(); }
   PassRegistry& passes() { return context_.passes(); }
   const RegionCapture& regions() const { return context_.regions(); }
+  const StatisticsSetup& statistics() const { return statistics_; }
   Images* images() { return context_.images(); }
   Frames& frames() { return context_.frames(); }
   // True if what is submitted now is measured.
@@ -201,6 +210,7 @@ class Device {
   const catalogue::EnabledHidden uncounted_;
   const Boundaries boundaries_;
   const uint32_t max_spirv_version_;
+  const StatisticsSetup statistics_;
   RecordingContext context_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;

@@ -114,6 +114,27 @@ bool renders_dynamically(const VkDeviceCreateInfo& info) {
   return (core && core->dynamicRendering == VK_TRUE) || (own && own->dynamicRendering == VK_TRUE);
 }
 
+StatisticsSetup inspect_statistics(const Instance& instance, VkPhysicalDevice device,
+                                   const VkDeviceCreateInfo& info) {
+  constexpr const char* kName = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+  using Features = VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR;
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+  const auto* asked = vk::find_in_chain<Features>(info.pNext, kType);
+  StatisticsSetup setup;
+  setup.asked = enables_extension(info, kName) && asked && asked->pipelineExecutableInfo == VK_TRUE;
+  if (!instance.settings().statistics) return setup;
+  Features offered{kType};
+  if (instance.table().GetPhysicalDeviceFeatures2 &&
+      offers_extension(instance.table(), device, kName)) {
+    VkPhysicalDeviceFeatures2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &offered};
+    instance.table().GetPhysicalDeviceFeatures2(device, &all);
+  }
+  setup.all = offered.pipelineExecutableInfo == VK_TRUE;
+  setup.missing = !setup.all;
+  return setup;
+}
+
 bool offers_host_query_reset(const InstanceTable& table, VkPhysicalDevice device,
                              uint32_t version) {
   if (version < VK_API_VERSION_1_2 || !table.GetPhysicalDeviceFeatures2) return false;
@@ -160,6 +181,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.host_query_reset =
       instance.settings().times != Times::Off &&
       offers_host_query_reset(table, physical_device, setup.description.api_version);
+  setup.statistics = inspect_statistics(instance, physical_device, info);
   if (setup.description.not_captured.empty()) {
     setup.metrics = describe_metrics(table, physical_device, setup.description);
     setup.description.metrics = setup.metrics.metrics;
@@ -214,6 +236,7 @@ void ChangedDeviceInfo::enable_counters(const DeviceSetup& setup) {
            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
            &VkPhysicalDeviceVulkan12Features::hostQueryReset);
   }
+  if (setup.statistics.all && !setup.statistics.asked) enable_statistics();
   if (!setup.regions.enabled) return;
   extensions_.push_back(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   chain_.add(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM{
@@ -224,6 +247,19 @@ void ChangedDeviceInfo::enable_counters(const DeviceSetup& setup) {
   enable(&VkPhysicalDeviceBufferDeviceAddressFeatures::bufferDeviceAddress,
          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
          &VkPhysicalDeviceVulkan12Features::bufferDeviceAddress);
+}
+
+void ChangedDeviceInfo::enable_statistics() {
+  constexpr const char* kName = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+  if (!enables_extension(info_, kName)) extensions_.push_back(kName);
+  using Features = VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR;
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+  if (auto* known = chain_.find<Features>(kType)) {
+    known->pipelineExecutableInfo = VK_TRUE;
+  } else {
+    chain_.add(Features{kType, nullptr, VK_TRUE});
+  }
 }
 
 template <typename Own>

@@ -33,7 +33,7 @@ class ChangedDeviceInfo {
   ChangedDeviceInfo& operator=(const ChangedDeviceInfo&) = delete;
 
   // Enables what the layer uses: VK_ARM_shader_instrumentation, timeline semaphores, the reset of
-  // queries by the host, and what counting by region needs.
+  // queries by the host, and what statistics and counting by region need.
   void enable_counters(const DeviceSetup& setup);
   // Leaves out VK_EXT_frame_boundary.
   void remove_boundaries();
@@ -41,6 +41,8 @@ class ChangedDeviceInfo {
   const VkDeviceCreateInfo* get();
 
  private:
+  // VK_KHR_pipeline_executable_properties.
+  void enable_statistics();
   // Sets the feature in the struct of the chain that has it, or adds the struct of its own.
   template <typename Own>
   void enable(VkBool32 Own::*own, VkStructureType own_type,

@@ -214,7 +214,8 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
 
 void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point,
                                   const PipelineDraft& draft, std::string not_instrumented,
-                                  bool has_flag, std::string diagnostics) {
+                                  bool has_flag, std::string diagnostics,
+                                  std::vector<store::stream::PipelineStatistic> statistics) {
   auto pipeline = std::make_shared<Pipeline>(connection_.new_id());
   pipeline->bind_point = bind_point;
   pipeline->hash = draft.hash;
@@ -222,6 +223,7 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   pipeline->not_instrumented = std::move(not_instrumented);
   pipeline->has_flag = has_flag;
   pipeline->diagnostics = std::move(diagnostics);
+  pipeline->statistics = std::move(statistics);
   pipelines_.insert(handle, pipeline);
   if (!connection_.receiving()) return;
   const std::lock_guard lock(mutex_);

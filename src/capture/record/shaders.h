@@ -49,6 +49,9 @@ struct Pipeline : InternedObject {
   std::string not_instrumented;  // the reason; "": its commands are counted
   bool has_flag = false;         // created with the flag
   std::string diagnostics;       // messages about instrumentation during its creation
+  // The numbers of the driver's compiler that are not sent yet. Guarded by the emission lock once
+  // it is registered.
+  std::vector<store::stream::PipelineStatistic> statistics;
   std::atomic<bool> bound = false;
   // Has the flag, and the user's pattern selects a name that came after its creation.
   std::atomic<bool> selected_later = false;
@@ -111,7 +114,8 @@ class ShaderRegistry {
                       std::span<const VkPipeline> libraries);
 
   void add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point, const PipelineDraft& draft,
-                    std::string not_instrumented, bool has_flag, std::string diagnostics);
+                    std::string not_instrumented, bool has_flag, std::string diagnostics,
+                    std::vector<store::stream::PipelineStatistic> statistics);
   // Selects the pipelines with the flag that are, or have, the named thing if the pattern matches.
   void select_named(const InternedObject& thing, const std::string& name,
                     const std::string& pattern);

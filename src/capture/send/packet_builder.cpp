@@ -156,6 +156,10 @@ Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
     message.shaders.push_back(shader->id);
   }
   add(message);
+  for (stream::PipelineStatistic& statistic : std::exchange(pipeline->statistics, {})) {
+    statistic.pipeline = pipeline->id();
+    add(statistic);
+  }
   add_name(pipeline);
   if (pipeline->bound.load(std::memory_order_relaxed)) add(stream::Bound{pipeline->id()});
   return pipeline->id();

@@ -361,6 +361,54 @@ void identifiers(Context& context) {
   });
 }
 
+// Two pipelines; the application asks for the statistics of the first one.
+void own_statistics(Context&) {
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, nullptr,
+      VK_TRUE};
+  ContextOptions options;
+  options.device_extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
+  options.device_next = &feature;
+  Context context(options);
+  const Buffer buffer(context, 4096);
+  const StorageSet set(context, {buffer});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&set_layout, 1});
+  std::vector<Pipeline> pipelines;
+  for (const VkPipelineCreateFlags flags :
+       {VkPipelineCreateFlags{VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR},
+        VkPipelineCreateFlags{0}}) {
+    pipelines.push_back(make_compute_pipeline(
+        context,
+        {.shader = {VK_SHADER_STAGE_COMPUTE_BIT, double_comp}, .layout = layout, .flags = flags}));
+  }
+  context.run([&](VkCommandBuffer commands) {
+    set.bind(commands, layout);
+    for (const Pipeline& pipeline : pipelines) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdDispatch(commands, 1, 1, 1);
+      full_barrier(commands);
+    }
+  });
+}
+
+// A pipeline that never runs: for drivers that compile and can do nothing else.
+void compiled_alone(Context& context) {
+  const VkDescriptorSetLayoutBinding binding{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
+                                             VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+  VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  info.bindingCount = 1;
+  info.pBindings = &binding;
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;
+  check(vkCreateDescriptorSetLayout(context.device(), &info, nullptr, &set));
+  {
+    const PipelineLayout layout = make_pipeline_layout(context, {&set, 1});
+    make_compute_pipeline(context,
+                          {.shader = {VK_SHADER_STAGE_COMPUTE_BIT, double_comp}, .layout = layout});
+  }
+  vkDestroyDescriptorSetLayout(context.device(), set, nullptr);
+}
+
 }  // namespace
 
 const Scenarios& extension_scenarios() {
@@ -370,7 +418,8 @@ const Scenarios& extension_scenarios() {
       {"shader_objects", shader_objects}, {"named_shader_objects", named_shader_objects},
       {"generated", generated},           {"generated_set", generated_set},
       {"identifiers", identifiers},       {"heaps", heaps},
-      {"mixed_heaps", mixed_heaps}};
+      {"mixed_heaps", mixed_heaps},       {"own_statistics", own_statistics},
+      {"compiled_alone", compiled_alone}};
   return scenarios;
 }
 

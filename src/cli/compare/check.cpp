@@ -184,7 +184,11 @@ Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options,
     status = kNo;
     return Error{pair.capture + ": capture is incomplete; tally report says what is missing"};
   }
-  auto result = check(*snapshot, *limits, *profile, TALLY_VERSION);
+  const auto capture = store::Reader::open(pair.capture);
+  if (!capture) return capture.error();
+  const auto statistics = analysis::statistic_counts(*capture);
+  if (!statistics) return statistics.error();
+  auto result = check(*snapshot, *limits, *profile, *statistics, TALLY_VERSION);
   if (!result) return result.error();
   if (Status good = comparable(pair, *snapshot, result->updated, options); !good)
     return good.error();

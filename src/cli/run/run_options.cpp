@@ -158,6 +158,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
     environment.try_emplace("TALLY_REGION_SIZE", kDefaultRegion);
   }
   if (options.times != "passes") environment["TALLY_TIMES"] = options.times;
+  if (options.statistics) environment["TALLY_STATISTICS"] = "1";
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
@@ -191,6 +192,7 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_REGIONS",
                            "TALLY_REGION_SIZE",
                            "TALLY_TIMES",
+                           "TALLY_STATISTICS",
                            "TALLY_STATIC_COSTS",
                            "TALLY_COUNT_BRANCHES",
                            "TALLY_COUNT_SUBGROUPS",
@@ -291,6 +293,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
                   "pass, which slows it down) or off")
       ->check(one_of({"off", "passes", "draws"}))
       ->type_name("WHAT");
+  command.add_flag("--statistics", options.statistics,
+                   "Also keep the numbers of the driver's compiler for each pipeline: registers, "
+                   "spills, code size");
   command.add_flag("--branches", options.branches,
                    "Also count how often each branch and switch target is taken");
   command.add_flag("--divergence", options.divergence,

@@ -33,6 +33,7 @@ struct RunOptions {
   std::string html;     // empty: no HTML report
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   std::string times = "passes";
+  bool statistics = false;
   bool branches = false;
   bool divergence = false;
   bool all_extensions = false;

@@ -33,6 +33,8 @@ enum class CallKind { Draw, Dispatch, TraceRays, Generated };
 enum class FrameEnd { Present, Submit, Open, Boundary, Label, Fence, QueueIdle };
 enum class PassKind { RenderPass, Rendering };
 enum class Severity { Info, Warning, Error };
+// How a driver gives the value of a statistic.
+enum class StatisticFormat { Bool, Int, Uint, Float };
 
 // kNames: the names in the order of the enumerators.
 template <typename Enum>
@@ -57,6 +59,11 @@ struct EnumNames<PassKind> {
 template <>
 struct EnumNames<Severity> {
   static constexpr const char* kNames[] = {"info", "warning", "error"};
+};
+
+template <>
+struct EnumNames<StatisticFormat> {
+  static constexpr const char* kNames[] = {"bool", "int", "uint", "float"};
 };
 
 template <typename Enum>
@@ -434,5 +441,44 @@ struct PipelineShaderRow {
         .without_rowid();
   }
 };
+
+// A number that the driver's compiler gives for an executable of a pipeline: a stage, or several
+// that it has joined.
+template <typename Key>
+struct PipelineStatisticOf {
+  Key pipeline = 0;
+  uint32_t executable = 0;
+  uint32_t position = 0;
+  std::string executable_name;
+  std::string executable_description;
+  uint32_t stages = 0;
+  uint32_t subgroup_size = 0;
+  std::string name;
+  std::string description;
+  StatisticFormat format = StatisticFormat::Bool;
+  double value = 0;
+
+  static constexpr auto table() {
+    using Row = PipelineStatisticOf;
+    return store::table(
+               Section::Definitions, "pipeline_statistic",
+               "a number that the driver's compiler gives for an executable of a pipeline "
+               "(VK_KHR_pipeline_executable_properties), without the code that counts",
+               column("pipeline", &Row::pipeline).references("pipeline"),
+               column("executable", &Row::executable, "number in the pipeline, from 0"),
+               column("position", &Row::position, "number in the executable, from 0"),
+               column("executable_name", &Row::executable_name),
+               column("executable_description", &Row::executable_description),
+               column("stages", &Row::stages, "bits of VkShaderStageFlagBits; may be several"),
+               column("subgroup_size", &Row::subgroup_size, "0: not known"),
+               column("name", &Row::name), column("description", &Row::description),
+               column("format", &Row::format), column("value", &Row::value, "rounded beyond 2^53"))
+        .constrained("PRIMARY KEY (pipeline, executable, position)")
+        .without_rowid()
+        .on_conflict(Conflict::Ignore)
+        .since(10);
+  }
+};
+using PipelineStatisticRow = PipelineStatisticOf<RowId>;
 
 }  // namespace tally::store

@@ -423,11 +423,11 @@ struct BlockOtherRow {
 // clock.
 
 // In the order in which the tables are created.
-using AllRows =
-    RowList<CaptureRow, ProcessRow, DeviceRow, QueueRow, MetricRow, DeviceMetricRow, ModuleRow,
-            ShaderRow, PipelineRow, PipelineShaderRow, ObjectRow, LabelRow, FunctionRow, FrameRow,
-            FrameCounterRow, FrameValuesRow, SubmissionRow, ExecutionRow, PassRow, RegionCounterRow,
-            PassRegionsRow, RegionValuesRow, PassPictureRow, CommandBatchRow, BlockCostRow,
-            BlockCountRow, BlockOtherRow, MessageRow, ReplacementRow>;
+using AllRows = RowList<CaptureRow, ProcessRow, DeviceRow, QueueRow, MetricRow, DeviceMetricRow,
+                        ModuleRow, ShaderRow, PipelineRow, PipelineShaderRow, PipelineStatisticRow,
+                        ObjectRow, LabelRow, FunctionRow, FrameRow, FrameCounterRow, FrameValuesRow,
+                        SubmissionRow, ExecutionRow, PassRow, RegionCounterRow, PassRegionsRow,
+                        RegionValuesRow, PassPictureRow, CommandBatchRow, BlockCostRow,
+                        BlockCountRow, BlockOtherRow, MessageRow, ReplacementRow>;
 
 }  // namespace tally::store

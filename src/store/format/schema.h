@@ -13,8 +13,8 @@
 namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
-    0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 9;  // PRAGMA user_version
+    0x54414C59;                                 // "TALY", in SQLite's header at offset 68
+inline constexpr int32_t kCaptureVersion = 10;  // PRAGMA user_version
 // The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 6;
 

@@ -361,6 +361,10 @@ Result<std::vector<PipelineRow>> Reader::pipelines() const {
   return pipelines;
 }
 
+Result<std::vector<PipelineStatisticRow>> Reader::pipeline_statistics() const {
+  return all_rows<PipelineStatisticRow>(database_, "ORDER BY pipeline, executable, position");
+}
+
 Result<std::vector<ObjectRow>> Reader::objects() const {
   return all_rows<ObjectRow>(database_, "ORDER BY id");
 }

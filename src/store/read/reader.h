@@ -61,6 +61,7 @@ class Reader {
   Result<std::vector<uint32_t>> spirv(RowId module) const;
   Result<std::vector<ShaderRow>> shaders() const;
   Result<std::vector<PipelineRow>> pipelines() const;
+  Result<std::vector<PipelineStatisticRow>> pipeline_statistics() const;  // by pipeline
   Result<std::vector<ObjectRow>> objects() const;
   Result<std::vector<LabelRow>> labels() const;
   Result<std::vector<FunctionRow>> functions() const;

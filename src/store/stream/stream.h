@@ -38,7 +38,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 10;
+inline constexpr uint32_t kStreamVersion = 11;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -66,6 +66,7 @@ using Queue = QueueOf<Id>;
 using Metric = MetricOf<Id>;
 using Module = ModuleOf<Id>;
 using Shader = ShaderOf<Id>;
+using PipelineStatistic = PipelineStatisticOf<Id>;
 using Object = ObjectOf<Id>;
 using Label = LabelOf<Id>;
 using FrameCounter = FrameCounterOf<Id>;
@@ -321,6 +322,7 @@ using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
-                 RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues, Replacement>;
+                 RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues, Replacement,
+                 PipelineStatistic>;
 
 }  // namespace tally::store::stream

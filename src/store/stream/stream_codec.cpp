@@ -113,6 +113,8 @@ constexpr size_t kEnumerators<PassOf> = kPassOfCount;
 template <>
 constexpr size_t kEnumerators<FrameEnd> = std::size(EnumNames<FrameEnd>::kNames);
 template <>
+constexpr size_t kEnumerators<StatisticFormat> = std::size(EnumNames<StatisticFormat>::kNames);
+template <>
 constexpr size_t kEnumerators<Severity> = std::size(EnumNames<Severity>::kNames);
 
 constexpr uint64_t zigzag(int64_t value) {

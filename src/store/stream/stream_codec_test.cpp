@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 9. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_10_has_these_bytes) {
+// These bytes are version 11. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_11_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -88,11 +88,11 @@ TEST(StreamCodec, version_10_has_these_bytes) {
                                     .entry_point = "m",
                                     .hash = "h",
                                     .new_hash = "n"});
-  EXPECT_EQ(kStreamVersion, 10u);
+  EXPECT_EQ(kStreamVersion, 11u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P',  10,   0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P',  11,   0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,    0xac, 0x02, 7,   64,  //
            6,   0,   0,   0,   19,  14,  2,    1,    'x',  2,              //
            7,   0,   0,   0,   9,   1,   0,    3,    'S',  'k',  'y',      //
@@ -204,8 +204,8 @@ TEST(StreamDecoder, foreign_peers_and_other_versions_are_refused) {
               HasSubstr("does not send"));
   Bytes bytes;
   append_handshake(bytes);
-  bytes[8] = std::byte{11};
-  EXPECT_THAT(why_refused(bytes), HasSubstr("version 11"));
+  bytes[8] = std::byte{99};
+  EXPECT_THAT(why_refused(bytes), HasSubstr("version 99"));
 }
 
 TEST(StreamDecoder, oversized_messages_are_refused_before_they_arrive) {

@@ -44,6 +44,19 @@ void write_definitions(Writer& writer, TestCapture& ids) {
                                         .bind_point = "graphics",
                                         .name = "blur",
                                         .shaders = {ids.shader}});
+  for (uint32_t i = 0; i < 2; ++i) {
+    writer.add(
+        PipelineStatisticRow{.pipeline = ids.pipeline,
+                             .position = i,
+                             .executable_name = "fragment shader",
+                             .executable_description = "compiled",
+                             .stages = kFragment,
+                             .subgroup_size = 32,
+                             .name = i == 0 ? "Registers" : "Occupancy",
+                             .description = "of an invocation",
+                             .format = i == 0 ? StatisticFormat::Uint : StatisticFormat::Float,
+                             .value = i == 0 ? 40 : 0.75});
+  }
   ids.object =
       writer.add(ObjectRow{.device = ids.device, .type = "VkCommandBuffer", .handle = ~0ull});
   ids.label = writer.add(LabelRow{.name = "Frame"});

@@ -83,7 +83,9 @@ std::vector<AnyMessage> one_message_of_each_kind() {
                       .entry_point = "main",
                       .hash = "abc",
                       .new_hash = "def",
-                      .refusal = "reason"}};
+                      .refusal = "reason"},
+          PipelineStatistic{5, 1, 2, "compute", "a compute shader", 32, 64, "Spills",
+                            "of registers", StatisticFormat::Int, -2.5}};
 }
 
 }  // namespace tally::store::stream

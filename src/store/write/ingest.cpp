@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 #include <type_traits>
 #include <variant>
@@ -112,6 +113,10 @@ uint64_t row_bytes(const Message&) {
 }
 uint64_t row_bytes(const stream::Module& module) { return module.spirv.size() * sizeof(uint32_t); }
 uint64_t row_bytes(const stream::Message& message) { return message.text.size(); }
+uint64_t row_bytes(const stream::PipelineStatistic& statistic) {
+  return 64 + statistic.executable_name.size() + statistic.executable_description.size() +
+         statistic.name.size() + statistic.description.size();
+}
 uint64_t row_bytes(const stream::Name& name) { return name.name.size(); }
 uint64_t row_bytes(const stream::Label& label) { return 2 * label.name.size(); }
 uint64_t row_bytes(const stream::Pass& pass) { return 256 + pass.attachments.size(); }
@@ -316,6 +321,17 @@ Status Ingest::on(stream::Pipeline& pipeline) {
     row.shaders.push_back(shader->row);
   }
   pipelines_[pipeline.id] = {writer_.add(row), pipeline.device};
+  return {};
+}
+
+Status Ingest::on(stream::PipelineStatistic& statistic) {
+  ++definitions_;
+  const Pipeline* pipeline = find(pipelines_, statistic.pipeline);
+  if (!pipeline) return unknown("pipeline", statistic.pipeline);
+  if (!std::isfinite(statistic.value)) return Error{"a statistic that is no number"};
+  PipelineStatisticRow row = row_of(statistic);
+  row.pipeline = pipeline->row;
+  writer_.add(row);
   return {};
 }
 

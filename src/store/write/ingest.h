@@ -141,6 +141,7 @@ class Ingest {
   Status on(stream::Module& module);
   Status on(stream::Shader& shader);
   Status on(stream::Pipeline& pipeline);
+  Status on(stream::PipelineStatistic& statistic);
   Status on(stream::Object& object);
   Status on(stream::Name& name);
   Status on(stream::Label& label);

@@ -95,11 +95,12 @@ class Copy {
       : capture_(capture), shift_(time_shift), merged_(merged), writer_(merged.writer) {}
 
   Status run() {
-    const auto copies = {&Copy::processes,    &Copy::devices, &Copy::queues,   &Copy::modules,
-                         &Copy::shaders,      &Copy::objects, &Copy::labels,   &Copy::pipelines,
-                         &Copy::functions,    &Copy::frames,  &Copy::counters, &Copy::submissions,
-                         &Copy::executions,   &Copy::passes,  &Copy::batches,  &Copy::costs,
-                         &Copy::frame_values, &Copy::regions, &Copy::messages, &Copy::replacements};
+    const auto copies = {&Copy::processes,   &Copy::devices,      &Copy::queues,  &Copy::modules,
+                         &Copy::shaders,     &Copy::objects,      &Copy::labels,  &Copy::pipelines,
+                         &Copy::statistics,  &Copy::functions,    &Copy::frames,  &Copy::counters,
+                         &Copy::submissions, &Copy::executions,   &Copy::passes,  &Copy::batches,
+                         &Copy::costs,       &Copy::frame_values, &Copy::regions, &Copy::messages,
+                         &Copy::replacements};
     for (const auto copy : copies) {
       if (Status done = (this->*copy)(); !done) return done;
       if (!writer_.status()) return writer_.status();
@@ -235,6 +236,14 @@ class Copy {
           Merged::share(merged_.pipelines, identity, [&] { return writer_.add(row); });
       if (row.bound) writer_.set_pipeline_bound(merged);
       pipeline_.add(old, merged);
+    });
+  }
+
+  // A pipeline that captures share keeps the statistics of the first one that has some.
+  Status statistics() {
+    return each(capture_.pipeline_statistics(), [this](PipelineStatisticRow row) {
+      row.pipeline = pipeline_.of(row.pipeline);
+      writer_.add(row);
     });
   }
 

@@ -329,6 +329,7 @@ template void Writer::add(const DeviceMetricRow&);
 template RowId Writer::add(const ModuleRow&);
 template RowId Writer::add(const ShaderRow&);
 template RowId Writer::add(const PipelineRow&);
+template void Writer::add(const PipelineStatisticRow&);
 template RowId Writer::add(const ObjectRow&);
 template RowId Writer::add(const LabelRow&);
 template RowId Writer::add(const FunctionRow&);

@@ -4,7 +4,8 @@
 // With FAKE_FRAME_BOUNDARY it has VK_EXT_frame_boundary, and writes a byte for each end of a frame
 // to the file that FAKE_FRAME_ENDS names. Swapchains are numbers without images. With
 // FAKE_COMPUTE_ONLY the device's queues have no graphics. With FAKE_INSTRUMENTATION_SLOW_MS it
-// takes so many milliseconds to read values.
+// takes so many milliseconds to read values. With FAKE_STATISTICS it has
+// VK_KHR_pipeline_executable_properties: an executable for each stage, with four statistics.
 //
 // An instrumented stage has three blocks. A draw of v vertices and i instances, or a dispatch of so
 // many groups, with n = v * i (groups) runs block 0 n times, block 1 2n times, block 2 never. "fma"
@@ -61,6 +62,9 @@ constexpr const char* kUncountable = VK_HUAWEI_SUBPASS_SHADING_EXTENSION_NAME;
 constexpr VkStructureType kUncountableFeatures =
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBPASS_SHADING_FEATURES_HUAWEI;
 
+constexpr VkStructureType kStatisticsFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+
 constexpr const char* kMetrics[] = {"executions", "fma", "subgroups"};
 constexpr uint32_t kMetricCount = 3;
 constexpr uint32_t kBlocks = 3;
@@ -97,7 +101,8 @@ struct State {
   std::map<void*, DeviceTable> devices;
   std::map<void*, PFN_vkGetDeviceProcAddr> device_next;
   std::map<VkCommandBuffer, Recorded> recorded;
-  std::map<VkPipeline, uint32_t> pipelines;  // instrumented ones: their stages
+  std::map<VkPipeline, uint32_t> pipelines;        // instrumented ones: their stages
+  std::map<VkPipeline, uint32_t> with_statistics;  // their stages
   std::set<Object*> objects;
 };
 State& state();
@@ -113,12 +118,14 @@ void run(VkCommandBuffer b);
 
 bool compute_only();
 bool has_boundaries();
+bool has_statistics();
 
 // Commands of ours.
 using Hooks = std::vector<vk::Hook>;
 void add_instrumentation(Hooks& device);
 void add_commands(Hooks& device);
 void add_pipelines(Hooks& device);
+void add_statistics(Hooks& device);
 void add_queue(Hooks& device);
 void add_physical_device(Hooks& instance);
 

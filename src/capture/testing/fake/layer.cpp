@@ -46,9 +46,14 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCr
       if (!has_boundaries()) broken("an extension is enabled that it lacks");
       continue;
     }
+    if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) == 0) {
+      if (!has_statistics()) broken("statistics are enabled that it lacks");
+      continue;
+    }
     if (!ours && std::strcmp(name, kUncountable) != 0) extensions.push_back(name);
   }
   chain.remove(kUncountableFeatures);
+  chain.remove(kStatisticsFeatures);
   if (chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT) &&
       !has_boundaries()) {
     broken("a feature is enabled that it lacks");
@@ -101,6 +106,7 @@ PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice d, const char* name) {
     add_instrumentation(all);
     add_commands(all);
     add_pipelines(all);
+    add_statistics(all);
     add_queue(all);
     return vk::HookTable(std::move(all));
   }();

@@ -42,6 +42,10 @@ VKAPI_ATTR VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(
     std::strcpy(ours.extensionName, VK_EXT_FRAME_BOUNDARY_EXTENSION_NAME);
     all.push_back(ours);
   }
+  if (has_statistics()) {
+    std::strcpy(ours.extensionName, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    all.push_back(ours);
+  }
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -51,7 +55,7 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice d,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM;
   {
     const vk::UnlinkedStructs without(
-        features, {kType, kUncountableFeatures,
+        features, {kType, kUncountableFeatures, kStatisticsFeatures,
                    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT});
     instance_table(d).GetPhysicalDeviceFeatures2(d, features);
   }
@@ -59,6 +63,11 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice d,
           features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT)) {
     if (!has_boundaries()) broken("it is asked for the feature of an extension that it lacks");
     boundary->frameBoundary = VK_TRUE;
+  }
+  if (auto* statistics =
+          vk::find_in_out_chain<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
+              features, kStatisticsFeatures)) {
+    statistics->pipelineExecutableInfo = has_statistics() ? VK_TRUE : VK_FALSE;
   }
   if (auto* uncountable = vk::find_in_out_chain<VkPhysicalDeviceSubpassShadingFeaturesHUAWEI>(
           features, kUncountableFeatures)) {
@@ -97,6 +106,8 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceQueueFamilyProperties(
 }  // namespace
 
 bool has_boundaries() { return std::getenv("FAKE_FRAME_BOUNDARY") != nullptr; }
+
+bool has_statistics() { return std::getenv("FAKE_STATISTICS") != nullptr; }
 
 bool compute_only() { return std::getenv("FAKE_COMPUTE_ONLY") != nullptr; }
 
