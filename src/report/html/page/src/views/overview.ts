@@ -4,7 +4,7 @@ import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
-import { groupsOf, lackingRows, lackingText, type By } from '../model/groups';
+import { groupsOf, whyNoShare, type By } from '../model/groups';
 import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
@@ -192,24 +192,24 @@ export class OverviewView implements View {
     const weight = ({ now, old }: { now: Exact; old: Exact }) => (byChange ? Math.abs(Number(subtract(now, old))) : Number(now));
     const top = entries.sort((a, b) => weight(b) - weight(a)).slice(0, kTop).filter((entry) => weight(entry) > 0);
     const commands = commandsOf(app.now.model, app.framesOnly), total = Number(app.now.sums.total(app.metricId, null, commands)) || 1;
-    const lacking = lackingRows(groups), largest = Math.max(...top.map(weight), 1);
+    const noShare = whyNoShare(groups), largest = Math.max(...top.map(weight), 1);
     const items = top.map((entry) => {
       const { side, row, now, old } = entry, own = all[side], share = (100 * weight(entry)) / total;
       const text = own.fields.find((field) => field.id === 'text')?.cell(row), step = own.step(row);
       const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' }), sign = compare(now, old) > 0 ? 'more' : compare(now, old) < 0 ? 'less' : '';
-      bar.style.width = `${Math.min(100, lacking ? (100 * weight(entry)) / largest : share)}%`;
+      bar.style.width = `${Math.min(100, noShare ? (100 * weight(entry)) / largest : share)}%`;
       return h('li', {}, bar,
         h('a', { href: step && app.link(this.target(by, app.sides[side], step)), class: 'name' }, String(own.fields[0].cell(row)),
           by === 'shader' ? h('span', { class: 'muted' }, ` ${own.fields[1].cell(row)}`) : null),
         h('span', { class: 'number', title: exactText(now, app.unit) }, byChange ? signedText(subtract(now, old), (v) => valueText(v, app.unit)) : valueText(now, app.unit)),
         app.against ? h('span', { class: 'change number', 'data-sign': sign, title: `before ${exactText(old, app.unit)}` }, changeText(old, now) || '0')
-          : h('span', { class: 'number muted' }, lacking ? '' : percentText(share)),
+          : h('span', { class: 'number muted' }, noShare ? '' : percentText(share)),
         text ? h('code', { class: 'top-text', title: String(text) }, String(text)) : null);
     });
     return h('div', { class: 'card top' },
       h('h2', {}, title, h('span', { class: 'muted' }, ` by ${app.metric?.title ?? ''}`)),
       items.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, byChange ? 'nothing changed' : 'nothing was counted'),
-      lacking ? h('p', { class: 'muted' }, lackingText(lacking, groups.size)) : null,
+      noShare ? h('p', { class: 'muted' }, noShare) : null,
       h('a', { class: 'more', href: app.link({ view: 'where', by, sort: null, q: null, in: null }) }, `all ${withSeparators(groups.size)}`));
   }
 
