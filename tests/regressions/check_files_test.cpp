@@ -70,7 +70,7 @@ class CheckFiles : public testing::Test {
 
 TEST_F(CheckFiles, snapshot_is_sorted_text_with_driver_and_frames) {
   const std::string text = read("scene.snapshot");
-  EXPECT_THAT(text, testing::StartsWith("tally-snapshot 1\ndriver \"GPU; \"\ntally \""));
+  EXPECT_THAT(text, testing::StartsWith("tally-snapshot 2\ndriver \"GPU; \"\ntally \""));
   EXPECT_THAT(text, HasSubstr("\nframes 1\npass \"(outside of passes)\" dispatches 1\n"));
   EXPECT_THAT(text, HasSubstr("\nshader \"a.comp compute\" invocations_compute 8\n"));
   EXPECT_EQ(tally({"snapshot", "scene.tally"}).standard_output, text);
@@ -148,8 +148,30 @@ TEST_F(CheckFiles, wrong_files_are_refused_in_one_line) {
                  "there is no metric 'nonsense'; the metrics are executions, ");
 }
 
+TEST_F(CheckFiles, the_driver_is_named_where_only_the_driver_differs) {
+  replace("scene.snapshot", "GPU; ", "GPU; other 2");
+  EXPECT_EQ(tally({"check", "scene.snapshot", "scene.tally"}).end.shell_status(), 0)
+      << "the counts are the same";
+  replace("scene.snapshot", "shader \"a.comp compute\" invocations_compute 8",
+          "shader \"a.comp compute\" invocations_compute 9");
+  const auto run = tally({"check", "scene.snapshot", "scene.tally"});
+  EXPECT_EQ(run.end.shell_status(), 3);
+  EXPECT_THAT(
+      run.standard_output,
+      HasSubstr("The driver changed these counts: the shaders, draws and dispatches are the "
+                "same.\nChanged metrics: invocations_compute\nSnapshot: GPU; other 2\nNow: "
+                "GPU; \n"));
+  EXPECT_EQ(tally({"check", "--update", "scene.snapshot", "scene.tally"}).end.shell_status(), 0);
+  EXPECT_THAT(
+      read("scene.snapshot"),
+      testing::EndsWith("\non \"GPU; \"\nshader \"a.comp compute\" invocations_compute 8\n"));
+  EXPECT_EQ(tally({"check", "scene.snapshot", "scene.tally"}).end.shell_status(), 0)
+      << "the snapshot knows both drivers";
+}
+
 TEST_F(CheckFiles, another_driver_is_refused_unless_it_is_allowed) {
   replace("scene.snapshot", "GPU; ", "GPU; other 2");
+  replace("scene.snapshot", "code \"a.comp compute\" ", "code \"a.comp compute\" 0");
   expect_refused(
       {"check", "scene.snapshot", "scene.tally"},
       "scene.snapshot: counted on driver \"GPU; other 2\", but scene.tally on \"GPU; \"");
@@ -180,7 +202,7 @@ TEST_F(CheckFiles, several_scenes_are_matched_by_name) {
   EXPECT_EQ(run.end.shell_status(), 3) << run.standard_error;
   const std::string junit = read("r.xml");
   EXPECT_THAT(junit, HasSubstr("<testsuite name=\"scene\" tests=\"2\" failures=\"0\">"));
-  EXPECT_THAT(junit, HasSubstr("<testsuite name=\"more\" tests=\"2\" failures=\"2\">"));
+  EXPECT_THAT(junit, HasSubstr("<testsuite name=\"more\" tests=\"3\" failures=\"3\">"));
   expect_refused({"check", "scene.snapshot", "more.tally", "scene.tally"},
                  "more.tally: there is no snapshot more.snapshot for it");
 }

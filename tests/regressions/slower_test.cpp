@@ -18,6 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 std::string read_file(const std::string& path) {
@@ -89,12 +90,44 @@ class Slower : public testing::Test {
     return result;
   }
 
-  void expect_check_fails() {
-    const auto run = run_script(folder_.path(),
-                                "\"$TALLY\" snapshot before.tally -o scene.snapshot && "
-                                "\"$TALLY\" check scene.snapshot before.tally >/dev/null && "
-                                "\"$TALLY\" check scene.snapshot after.tally");
+  // The sentences of `tally diff`. Their parts add up to the change.
+  std::vector<std::string> causes() {
+    const auto run =
+        run_tally(folder_.path(), {"diff", "--format", "json", "before.tally", "after.tally"}, {});
+    const auto found = nlohmann::json::parse(run.standard_output)["diffs"][0]["causes"];
+    int64_t sum = 0;
+    std::vector<std::string> texts;
+    for (const auto& cause : found["list"]) {
+      texts.push_back(cause["text"]);
+      sum += cause["amount"].get<int64_t>();
+      int64_t parts = 0;
+      for (const auto& part : cause["parts"]) parts += part.get<int64_t>();
+      EXPECT_EQ(cause["amount"], parts) << cause;
+    }
+    EXPECT_EQ(sum, found["after"].get<int64_t>() - found["before"].get<int64_t>());
+    return texts;
+  }
+
+  // It names this cause first.
+  void expect_check_fails(const std::string& cause) {
+    const auto run =
+        run_script(folder_.path(),
+                   "\"$TALLY\" snapshot before.tally -o scene.snapshot && "
+                   "\"$TALLY\" check scene.snapshot before.tally >/dev/null && "
+                   "\"$TALLY\" check --junit junit.xml --sarif all.sarif --markdown summary.md "
+                   "scene.snapshot after.tally");
     EXPECT_EQ(run.end.shell_status(), 3) << run.standard_output << run.standard_error;
+    const std::string junit = read_file(folder_.file("junit.xml"));
+    EXPECT_THAT(junit, HasSubstr("<testcase classname=\"cause\" name=\"" + cause));
+    EXPECT_THAT(run.standard_output, HasSubstr("Causes of the change: instructions "));
+    EXPECT_THAT(read_file(folder_.file("summary.md")),
+                HasSubstr("Causes of the change: instructions "));
+  }
+
+  std::string first_sarif_message() {
+    const auto sarif = nlohmann::json::parse(read_file(folder_.file("all.sarif")));
+    const auto& results = sarif["runs"][0]["results"];
+    return results.empty() ? std::string() : results[0]["message"]["text"].get<std::string>();
   }
 
   store::TestDirectory folder_;
@@ -130,7 +163,12 @@ TEST_F(Slower, one_more_octave_is_found_at_its_loop) {
       EXPECT_EQ(row["after"]["executions"], 5 * 32 * 32);
     }
   }
-  expect_check_fails();
+  EXPECT_THAT(causes(), ElementsAre(StartsWith(
+                            "sky.frag:18 was edited ((int octave = 0; octave < 4; ++octave) "
+                            "-> (int octave = 0; octave < 5; ++octave)); the loop at :18 "
+                            "ran 5.0 instead of 4.0 times per entry; cost +")));
+  expect_check_fails("sky.frag:18 was edited");
+  EXPECT_THAT(first_sarif_message(), StartsWith("scene: sky.frag:18 was edited"));
 }
 
 TEST_F(Slower, a_lost_early_out_is_found_at_the_lines_that_it_spared) {
@@ -147,7 +185,10 @@ TEST_F(Slower, a_lost_early_out_is_found_at_the_lines_that_it_spared) {
   for (const std::string& line : lines) {
     EXPECT_FALSE(line.ends_with(":11") || line.ends_with(":12")) << line;
   }
-  expect_check_fails();
+  EXPECT_THAT(causes(),
+              ElementsAre(StartsWith("lamps.frag:13 was removed (if (away > 0.5) return); ")));
+  EXPECT_THAT(causes().front(), HasSubstr(" ran 1.0 instead of 0."));
+  expect_check_fails("a line of lamps.frag was removed (if (away &gt; 0.5) return)");
 }
 
 TEST_F(Slower, a_texture_that_is_sampled_twice_is_found_at_its_line) {
@@ -161,7 +202,9 @@ TEST_F(Slower, a_texture_that_is_sampled_twice_is_found_at_its_line) {
   EXPECT_THAT(blamed("line"), ElementsAre("changed ground.frag:7"));
   EXPECT_EQ(rows("line")[0]["before"]["texture_samples"], 32 * 32);
   EXPECT_EQ(rows("line")[0]["after"]["texture_samples"], 2 * 32 * 32);
-  expect_check_fails();
+  EXPECT_THAT(causes(), ElementsAre(StartsWith("ground.frag:7 was edited (")));
+  EXPECT_THAT(causes().front(), Not(HasSubstr(" ran ")));
+  expect_check_fails("ground.frag:7 was edited");
 }
 
 TEST_F(Slower, a_second_draw_is_found_in_its_pass_and_blames_no_line) {
@@ -179,7 +222,9 @@ TEST_F(Slower, a_second_draw_is_found_in_its_pass_and_blames_no_line) {
   EXPECT_THAT(names("shader"), UnorderedElementsAre("quad.vert", "lamps.frag"));
   EXPECT_THAT(overview(), HasSubstr("\nDraws and dispatches, by change of cost\n"))
       << "the code is the same";
-  expect_check_fails();
+  EXPECT_THAT(causes(),
+              ElementsAre(StartsWith("lamps / lamps 32x32 had 2 draws instead of 1; cost +")));
+  expect_check_fails("lamps / lamps 32x32 had 2 draws instead of 1");
 }
 
 TEST_F(Slower, overdraw_by_order_is_found_in_its_pass_and_blames_no_line) {
@@ -193,7 +238,50 @@ TEST_F(Slower, overdraw_by_order_is_found_in_its_pass_and_blames_no_line) {
   EXPECT_THAT(blamed("shader"), IsEmpty());
   EXPECT_THAT(blamed("function"), IsEmpty());
   EXPECT_THAT(blamed("line"), IsEmpty());
-  expect_check_fails();
+  EXPECT_THAT(causes(), ElementsAre(StartsWith("crates.frag fragment had 3,072 invocations instead "
+                                               "of 1,024 in as many draws; cost +")));
+  expect_check_fails(
+      "crates.frag fragment had 3,072 invocations instead of 1,024 in as many draws");
+}
+
+TEST_F(Slower, an_edited_constant_is_the_cause_of_what_follows_from_it) {
+  capture("after", "", {"lamps.frag", "away > 0.5", "away > 0.8"});
+  EXPECT_THAT(causes(), ElementsAre(StartsWith("lamps.frag:13 was edited (")));
+  EXPECT_THAT(causes().front(), HasSubstr("(away > 0.5) -> (away > 0.8)"));
+  EXPECT_THAT(causes().front(), HasSubstr(" times per invocation; cost +"));
+  expect_check_fails("lamps.frag:13 was edited");
+}
+
+// The program does the same until its third draw.
+TEST_F(Slower, the_first_difference_is_the_third_draw_and_its_first_line) {
+  capture("after", "small-lamps");
+  const auto run =
+      run_tally(folder_.path(), {"diff", "--first", "before.tally", "after.tally"}, {});
+  EXPECT_EQ(run.end.shell_status(), 1) << run.standard_error;
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("The first difference is draw or dispatch 2 of frame 0, after 2 commands"));
+  EXPECT_THAT(run.standard_output, HasSubstr("quad.vert + lamps.frag"));
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("lamps.frag:11: executed 1,024 before, 512 now: float away"));
+}
+
+TEST_F(Slower, a_draw_that_only_one_run_has_is_the_first_difference) {
+  capture("after", "twice");
+  const auto run = run_tally(
+      folder_.path(), {"diff", "--first", "--format", "json", "before.tally", "after.tally"}, {});
+  const auto first = nlohmann::json::parse(run.standard_output)["diffs"][0]["first"];
+  EXPECT_EQ(first["number"], 3);
+  EXPECT_THAT(first["before"].get<std::string>(), HasSubstr("crates.frag"));
+  EXPECT_THAT(first["after"].get<std::string>(), HasSubstr("lamps.frag"));
+}
+
+TEST_F(Slower, two_runs_that_do_the_same_have_no_first_difference) {
+  capture("after");
+  const auto run =
+      run_tally(folder_.path(), {"diff", "--first", "before.tally", "after.tally"}, {});
+  EXPECT_EQ(run.end.shell_status(), 0);
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("No difference: every draw and dispatch did the same"));
 }
 
 }  // namespace

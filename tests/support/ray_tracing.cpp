@@ -312,15 +312,14 @@ Pipeline make_ray_pipeline(const Context& context, const RayPipelineInfo& info) 
   }
   VkPipelineCreateFlags2CreateInfoKHR flags = {
       VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
-      info.flags | (info.instrumented ? VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM : 0)};
-  const bool has_new_flags = flags.flags > UINT32_MAX;
+      info.flags | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM};
   VkPipelineLibraryCreateInfoKHR libraries = {VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR};
   libraries.libraryCount = static_cast<uint32_t>(info.libraries.size());
   libraries.pLibraries = info.libraries.data();
   const VkRayTracingPipelineInterfaceCreateInfoKHR interface = {
       VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_INTERFACE_CREATE_INFO_KHR, nullptr, 16, 8};
   VkRayTracingPipelineCreateInfoKHR create = {
-      VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR, has_new_flags ? &flags : nullptr,
+      VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR, info.instrumented ? &flags : nullptr,
       static_cast<VkPipelineCreateFlags>(info.flags)};
   create.stageCount = static_cast<uint32_t>(stages.size());
   create.pStages = stages.data();

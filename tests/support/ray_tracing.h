@@ -111,7 +111,7 @@ struct RayPipelineInfo {
   std::vector<RayGroup> groups;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   std::vector<VkPipeline> libraries;
-  uint64_t flags = 0;        // of VkPipelineCreateFlags2 too
+  uint64_t flags = 0;        // of VkPipelineCreateFlags2 too, if instrumented
   bool instrumented = true;  // adds VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM
   bool interface = false;    // states the library interface
   bool deferred = false;     // asks for a deferred creation, and joins it

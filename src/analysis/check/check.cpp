@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "analysis/check/snapshot.h"
+#include "analysis/diff/difference.h"
+#include "analysis/diff/find_causes.h"
 #include "analysis/model/model.h"
 
 namespace tally::analysis {
@@ -114,6 +118,136 @@ bool allows(const Limit& limit, uint64_t before, uint64_t after) {
 
 namespace {
 
+// True if both have code, and the same shaders ran in as many draws and dispatches of each pass.
+bool is_same_program(const Snapshot& before, const Snapshot& after) {
+  if (before.shaders.empty() || after.shaders.empty()) return false;
+  const auto contents = [](const Snapshot& snapshot) {
+    std::set<std::tuple<std::string, std::string, std::map<std::string, uint64_t>>> all;
+    for (const SnapshotShader& shader : snapshot.shaders)
+      all.emplace(shader.name, shader.hash, shader.commands);
+    return all;
+  };
+  return contents(before) == contents(after);
+}
+
+// A snapshot as a profile: shaders with their lines, and passes.
+class SnapshotProfile {
+ public:
+  explicit SnapshotProfile(const Snapshot& snapshot) : snapshot_(snapshot) {
+    profile_.metrics = {
+        {.id = kSnapshotMetric, .title = kSnapshotMetric, .attribution = Attribution::ByClass},
+        {.id = "executions", .title = "executions"},
+        {.id = "draws", .title = "draws"},
+        {.id = "dispatches", .title = "dispatches"},
+        {.id = "invocations_compute", .title = "invocations"},
+        {.id = "invocations_graphics", .title = "invocations"}};
+  }
+
+  Profile run() {
+    for (const SnapshotShader& shader : snapshot_.shaders) profile_.shaders.push_back(item(shader));
+    return std::move(profile_);
+  }
+
+ private:
+  enum Value : size_t { Instructions, Executions, Draws, Dispatches, Compute, Graphics, kValues };
+
+  uint32_t pass(const std::string& name) {
+    const auto next = static_cast<uint32_t>(passes_.size());
+    const auto [found, is_new] = passes_.emplace(name, next);
+    if (!is_new) return found->second;
+    Item item{.name = name, .identity = {.names = name}};
+    item.values.resize(kValues);
+    const auto count = [&](const char* metric) {
+      const auto known = snapshot_.counts.find({"pass", name, metric});
+      return known == snapshot_.counts.end() ? 0 : known->second;
+    };
+    item.values[Draws] = count("draws"), item.values[Dispatches] = count("dispatches");
+    profile_.passes.push_back(std::move(item));
+    return next;
+  }
+
+  ShaderItem item(const SnapshotShader& shader) {
+    ShaderItem item;
+    const size_t space = shader.name.find_last_of(' ');
+    item.name = shader.name.substr(0, space);
+    item.place = space == std::string::npos ? std::string() : shader.name.substr(space + 1);
+    item.stage = item.place == "compute" ? "compute" : "graphics";
+    item.identity = {.names = shader.name, .hash = shader.hash, .likeness = {}};
+    item.values.resize(kValues);
+    item.values[Instructions] = shader.instructions;
+    item.values[item.stage == "compute" ? Compute : Graphics] = shader.invocations;
+    for (const auto& [name, commands] : shader.commands)
+      item.commands_of_passes[pass(name)] = commands;
+    for (const SnapshotFile& file : shader.files) add_file(item, file);
+    return item;
+  }
+
+  // Lines have the numbers of their rows, which a file and a capture have in common.
+  static void add_file(ShaderItem& item, const SnapshotFile& file) {
+    const auto index = static_cast<uint32_t>(item.files.size());
+    SourceText& text = item.files.emplace_back();
+    text.name = file.name;
+    std::map<uint32_t, uint32_t> loops;  // by number of the line
+    for (const SnapshotLine& line : file.lines) {
+      text.lines.push_back(line.text);
+      if (!line.loop) continue;
+      if (line.number != 0) loops[line.number] = static_cast<uint32_t>(item.loops.size());
+      item.loops.push_back({index, static_cast<uint32_t>(text.lines.size()), line.loop->entries,
+                            line.loop->iterations});
+    }
+    uint32_t row = 0;
+    for (const SnapshotLine& line : file.lines) {
+      ++row;
+      if (!line.has_code) continue;
+      LineItem code{.file = index, .line = row};
+      code.values.resize(kValues);
+      code.values[Instructions] = line.instructions, code.values[Executions] = line.executions;
+      code.code = line.code;
+      for (const uint32_t loop : line.loops)
+        if (const auto found = loops.find(loop); found != loops.end())
+          code.loops.push_back(found->second);
+      item.lines.push_back(std::move(code));
+    }
+  }
+
+  const Snapshot& snapshot_;
+  Profile profile_;
+  std::map<std::string, uint32_t> passes_;
+};
+
+// The rows of the files of a capture, by name; shaders that share a file have the same rows.
+using FileRows = std::map<std::string, const SnapshotFile*>;
+
+uint32_t number_of_row(const FileRows& files, const std::string& file, uint32_t row) {
+  const auto found = files.find(file);
+  if (found == files.end() || row == 0 || row > found->second->lines.size()) return 0;
+  return found->second->lines[row - 1].number;
+}
+
+// Why the instructions changed; empty if one of the snapshots has no code.
+Causes snapshot_causes(const Snapshot& before, const Snapshot& after) {
+  if (before.shaders.empty() || after.shaders.empty()) return {};
+  const Profile old = SnapshotProfile(before).run(), now = SnapshotProfile(after).run();
+  Causes causes = find_causes(old, now, match_shaders(old.shaders, now.shaders), kSnapshotMetric);
+  FileRows files;
+  for (const SnapshotShader& shader : after.shaders)
+    for (const SnapshotFile& file : shader.files) files[file.name] = &file;
+  for (Cause& cause : causes.list) {
+    for (EditedLine& line : cause.lines) {
+      line.line = number_of_row(files, line.file, line.line);
+      line.old_line = 0;  // its number is not in the snapshot
+    }
+    for (auto* changes : {&cause.loops, &cause.other_lines})
+      for (CountChange& change : *changes)
+        change.line = number_of_row(files, change.file, change.line);
+  }
+  return causes;
+}
+
+}  // namespace
+
+namespace {
+
 uint64_t count_in(const Counts& counts, const CountKey& key) {
   const auto found = counts.find(key);
   return found == counts.end() ? 0 : found->second;
@@ -126,13 +260,18 @@ class Checker {
       : snapshot_(snapshot), profile_(profile), statistics_(statistics) {
     if (limits) limits_ = *limits;
     used_.resize(limits_.rules.size());
-    result_.updated = make_snapshot(profile, tool_version);
-    result_.counts = result_.updated.counts;
+    now_ = make_snapshot(profile, tool_version);
+    result_.counts = now_.counts;
+    result_.driver = now_.driver;
+    result_.same_program = snapshot.frames == now_.frames && is_same_program(snapshot, now_);
+    result_.by_driver = result_.same_program && !snapshot.knows(now_.driver);
+    before_ = snapshot.counts_on(now_.driver);
+    updated_ = now_.counts;
   }
 
   Result<CheckResult> run() {
     std::set<CountKey> keys;
-    for (const auto& [key, count] : snapshot_.counts) keys.insert(key);
+    for (const auto& [key, count] : before_) keys.insert(key);
     for (const auto& [key, count] : result_.counts) keys.insert(key);
     for (const CountKey& key : keys) check_count(key);
     check_code();
@@ -141,12 +280,14 @@ class Checker {
       if (!used_[r])
         return error_at(limits_.file, limits_.rules[r].line, "no count matches this limit");
     std::ranges::stable_sort(result_.findings, std::less<>(), &Finding::key);
+    if (!result_.findings.empty()) result_.causes = snapshot_causes(snapshot_, now_);
+    update();
     return std::move(result_);
   }
 
  private:
   void check_count(const CountKey& key) {
-    const uint64_t before = count_in(snapshot_.counts, key), after = count_in(result_.counts, key);
+    const uint64_t before = count_in(before_, key), after = count_in(result_.counts, key);
     Limit limit;
     for (size_t r = 0; r < limits_.rules.size(); ++r) {
       const Limit& rule = limits_.rules[r];
@@ -165,7 +306,7 @@ class Checker {
   }
 
   void set_updated(const CountKey& key, const Limit& limit, uint64_t before, uint64_t after) {
-    Counts& counts = result_.updated.counts;
+    Counts& counts = updated_;
     if (limit.kind == LimitKind::Ignore) {
       counts.erase(key);
     } else if (limit.kind == LimitKind::Ratchet && before != 0 && after > before) {
@@ -192,9 +333,39 @@ class Checker {
     }
   }
 
+  // A snapshot keeps the counts of several drivers while the program is the same.
+  void update() {
+    Snapshot& updated = result_.updated;
+    const bool is_other = result_.same_program && now_.driver != snapshot_.driver;
+    if (!is_other) {
+      updated = now_;
+      updated.counts = updated_;
+      if (!result_.same_program) return;
+      for (const auto& [driver, counts] : snapshot_.others)
+        updated.others[driver] = differing(updated_, snapshot_.counts_on(driver));
+      return;
+    }
+    updated = snapshot_;
+    updated.tool_version = now_.tool_version;
+    updated.others[now_.driver] = differing(snapshot_.counts, updated_);
+  }
+
+  // The counts that are not those of `base`, also zeros.
+  static Counts differing(const Counts& base, const Counts& counts) {
+    Counts result;
+    for (const auto& [key, count] : counts)
+      if (count_in(base, key) != count) result[key] = count;
+    for (const auto& [key, count] : base)
+      if (!counts.contains(key)) result[key] = 0;
+    return result;
+  }
+
   const Snapshot& snapshot_;
   const Profile& profile_;
   const Counts& statistics_;
+  Snapshot now_;
+  Counts before_;   // of the capture's driver, or of the first
+  Counts updated_;  // of the capture's driver, after an update
   Limits limits_;
   std::vector<bool> used_;  // by rule
   CheckResult result_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/check/snapshot.h"
+#include "analysis/diff/causes.h"
 
 namespace tally::analysis {
 
@@ -64,6 +65,12 @@ struct CheckResult {
   Counts counts;                  // all counts of the capture
   size_t compared = 0;            // counts that were compared with the snapshot or a cap
   Snapshot updated;               // the snapshot after an update
+  Causes causes;                  // of the change of instructions; empty without findings
+  std::string driver;             // of the capture
+  bool same_program = false;      // the same shaders ran in the same draws and dispatches
+  // The snapshot has no counts of the capture's driver, and the program is the same: the driver
+  // changed the counts.
+  bool by_driver = false;
   // Findings that an update does not resolve: caps and ratchets.
   std::vector<Finding> remaining() const;
 };

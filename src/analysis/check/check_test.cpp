@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "store/testing/test_capture.h"
@@ -43,17 +44,23 @@ TEST(Snapshots, are_read_as_they_are_written) {
 TEST(Snapshots, that_are_wrong_are_refused_with_file_and_line) {
   const std::string head = kHead;
   EXPECT_EQ(error_of(head), "none");
-  EXPECT_EQ(error_of(""), "f:1: empty; it begins with \"tally-snapshot 1\"");
-  EXPECT_EQ(error_of("{}"), "f:1: not a file that begins with \"tally-snapshot 1\"");
-  EXPECT_EQ(error_of("tally-snapshot 2\n"),
-            "f:1: tally-snapshot of version 2; this tally reads version 1");
+  EXPECT_EQ(error_of(""), "f:1: empty; it begins with \"tally-snapshot 2\"");
+  EXPECT_EQ(error_of("{}"), "f:1: not a file that begins with \"tally-snapshot 2\"");
+  EXPECT_EQ(error_of("tally-snapshot 3\n"),
+            "f:1: tally-snapshot of version 3; this tally reads version 2");
   EXPECT_EQ(error_of("tally-snapshot 1\nframes 3\n"), "f:1: has no driver");
   EXPECT_EQ(error_of(head + "frames 3\n"), "f:4: frames is already in line 3");
   EXPECT_EQ(error_of(head + "<<<<<<< mine\n"), "f:4: a marker of an unresolved merge");
   EXPECT_EQ(error_of(head + "\n=======\n"), "f:5: a marker of an unresolved merge");
   EXPECT_EQ(error_of(head + "pass a draws 1\npass \"a\" draws 2\n"),
             "f:5: the same count as in line 4");
-  EXPECT_EQ(error_of(head + "line a draws 1\n"), "f:4: 'line' is neither pass nor shader");
+  EXPECT_EQ(error_of(head + "function a draws 1\n"), "f:4: 'function' is neither pass nor shader");
+  EXPECT_EQ(error_of(head + "line a\n"), "f:4: 'line' belongs to no shader");
+  EXPECT_EQ(error_of(head + "code a 1f 1 2\nline a\n"), "f:5: 'line' belongs to no file");
+  EXPECT_EQ(error_of(head + "code a g 1 2\n"), "f:4: 'g' is not a hash");
+  EXPECT_EQ(error_of(head + "code a 1 1 2\nfile f\nline a 1\n"),
+            "f:6: not \"line TEXT [EXECUTIONS INSTRUCTIONS CODE [ENTRIES ITERATIONS]]\"");
+  EXPECT_EQ(error_of(head + "on \"GPU; d 1\"\n"), "f:1: has driver GPU; d 1 twice");
   EXPECT_EQ(error_of(head + "pass a draws\n"), "f:4: not \"pass NAME METRIC COUNT\"");
   EXPECT_EQ(error_of(head + "pass a \"d raws\" 1\n"), "f:4: 'd raws' is not the id of a metric");
   EXPECT_EQ(error_of(head + "pass a draws -1\n"), "f:4: '-1' is not a count");
@@ -119,11 +126,10 @@ class Check : public testing::Test {
   }
 
   void set(const std::string& name, uint64_t draws, uint64_t instructions) {
-    std::erase_if(profile_.passes, [&](const Item& item) { return item.name == name; });
-    Item item;
+    const auto known = std::ranges::find(profile_.passes, name, &Item::name);
+    Item& item = known == profile_.passes.end() ? profile_.passes.emplace_back() : *known;
     item.name = name;
     item.values = {draws, instructions};
-    profile_.passes.push_back(item);
   }
 
   Result<CheckResult> result(const std::string& rules = {}) const {
@@ -160,6 +166,81 @@ TEST_F(Check, finds_what_is_new_and_what_is_gone) {
   EXPECT_EQ(findings(),
             "bloom 64x64 draws 3>0 exact; bloom 64x64 instructions 50>0 exact; "
             "shadow 64x64 draws 0>1 exact; ");
+}
+
+// A shader of the profile, whose main() has one line.
+void add_shader(Profile& profile, const std::string& hash, const std::string& text,
+                uint64_t instructions) {
+  ShaderItem shader;
+  shader.name = "a.frag";
+  shader.place = shader.stage = "fragment";
+  shader.identity.hash = hash;
+  shader.values = {0, instructions};
+  shader.commands_of_passes[0] = 2;
+  shader.files = {{"shaders/a.frag", {"void main() {", "  // a comment", "  " + text, "}"}}};
+  LineItem line{.file = 0, .line = 3, .values = {0, instructions}};
+  line.instructions = instructions / 10;
+  shader.lines = {line};
+  profile.shaders = {shader};
+}
+
+TEST_F(Check, names_the_edited_line_that_the_snapshot_had) {
+  add_shader(profile_, "1", "color = f(0.6);", 100);
+  snapshot_ = make_snapshot(profile_, "0.1.0");
+  EXPECT_THAT(snapshot_text(snapshot_), HasSubstr("line \"color = f(0.6);\" 0 100 10\n"));
+  const auto read = parse_snapshot("f", snapshot_text(snapshot_));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(snapshot_text(*read), snapshot_text(snapshot_));
+  snapshot_ = *read;
+  add_shader(profile_, "2", "color = f(0.4);", 120);
+  const auto checked = result();
+  ASSERT_TRUE(checked.ok());
+  ASSERT_EQ(checked->causes.list.size(), 1u);
+  EXPECT_EQ(cause_text(checked->causes, checked->causes.list[0]),
+            "a.frag:3 was edited (f(0.6) -> f(0.4)); instructions +20.0 %");
+  EXPECT_FALSE(checked->same_program);
+}
+
+DeviceSummary device(const std::string& name) {
+  DeviceSummary device;
+  device.name = name;
+  return device;
+}
+
+TEST_F(Check, says_that_the_driver_changed_counts_of_the_same_program) {
+  add_shader(profile_, "1", "color = f(0.6);", 100);
+  profile_.summary.devices = {device("old")};
+  snapshot_ = make_snapshot(profile_, "0.1.0");
+  profile_.summary.devices = {device("new")};
+  set("main 64x64", 2, 130);
+  auto checked = result();
+  ASSERT_TRUE(checked.ok());
+  EXPECT_TRUE(checked->by_driver);
+  EXPECT_EQ(findings(), "main 64x64 instructions 100>130 exact; ");
+
+  snapshot_ = checked->updated;
+  EXPECT_THAT(snapshot_text(snapshot_),
+              testing::EndsWith("on \"new; \"\npass \"main 64x64\" instructions 130\n"));
+  EXPECT_EQ(findings(), "") << "the snapshot knows the driver";
+  profile_.summary.devices = {device("old")};
+  EXPECT_EQ(findings(), "main 64x64 instructions 100>130 exact; ")
+      << "the first driver's counts are as they were";
+
+  add_shader(profile_, "2", "color = f(0.6);", 100);
+  checked = result();
+  ASSERT_TRUE(checked.ok());
+  EXPECT_TRUE(checked->updated.others.empty()) << "of a program that is no more";
+}
+
+TEST_F(Check, another_program_on_another_driver_is_not_blamed_on_the_driver) {
+  add_shader(profile_, "1", "color = f(0.6);", 100);
+  profile_.summary.devices = {device("old")};
+  snapshot_ = make_snapshot(profile_, "0.1.0");
+  profile_.summary.devices = {device("new")};
+  add_shader(profile_, "2", "color = f(0.4);", 120);
+  const auto checked = result();
+  ASSERT_TRUE(checked.ok());
+  EXPECT_FALSE(checked->by_driver);
 }
 
 TEST_F(Check, takes_the_last_rule_that_matches_and_every_cap) {

@@ -8,12 +8,17 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/table_builder.h"
+#include "base/hash.h"
+#include "base/settings.h"
 #include "store/stream/utf8.h"
 
 namespace tally::analysis {
@@ -73,7 +78,8 @@ Status check_line(std::string_view line) {
 Status check_head(const FieldLine& line, const std::string& format, int version) {
   if (line.fields.empty() || line.fields.front() != format || line.fields.size() != 2)
     return Error{fmt::format("not a file that begins with \"{} {}\"", format, version)};
-  if (line.fields[1] != std::to_string(version))
+  const auto found = parse_count(line.fields[1]);
+  if (!found || *found == 0 || *found > static_cast<uint64_t>(version))
     return Error{fmt::format("{} of version {}; this tally reads version {}", format,
                              line.fields[1], version)};
   return {};
@@ -110,6 +116,15 @@ Status for_each_line(const std::string& file, std::string_view text, const std::
   return {};
 }
 
+std::string printable_name(const std::string& name) {
+  std::string result = name;
+  for (char& c : result) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = ' ';
+  }
+  return store::clean_utf8(result);
+}
+
 std::string quoted_name(std::string_view word) {
   std::string text = "\"";
   for (const char c : word) {
@@ -129,21 +144,183 @@ Result<uint64_t> parse_count(const std::string& text) {
 
 namespace {
 
-constexpr const char* kSnapshotFormat = "tally-snapshot";
-
-std::string name_of_pass(const Item& pass) {
-  return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;
+uint64_t value_of(const Profile& profile, const char* id, const std::vector<uint64_t>& values) {
+  const auto found = std::ranges::find(profile.metrics, id, &Metric::id);
+  const auto index = static_cast<size_t>(found - profile.metrics.begin());
+  return index < values.size() ? values[index] : 0;
 }
 
-// A name as it is read back: control characters are not written.
-std::string printable_name(const std::string& name) {
-  std::string result = name;
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
+bool is_remark(const std::string& text) {
+  const std::string_view code = trimmed(text);
+  return code.empty() || code.starts_with("//");
+}
+
+class ShaderCodeRows {
+ public:
+  ShaderCodeRows(const Profile& profile, const ShaderItem& shader)
+      : profile_(profile), shader_(shader) {
+    for (const LineItem& line : shader.lines) lines_[{line.file, line.line}] = &line;
+    for (uint32_t l = 0; l < shader.loops.size(); ++l)
+      loops_[{shader.loops[l].file, shader.loops[l].line}] = l;
   }
-  return result;
+
+  SnapshotShader run() {
+    SnapshotShader result;
+    result.name = printable_name(shader_.name + " " + shader_.place);
+    result.hash = to_string(hash_bytes(std::as_bytes(std::span(shader_.identity.hash))));
+    if (const auto metric = profile_.invocations_of(shader_.stage))
+      result.invocations = *metric < shader_.values.size() ? shader_.values[*metric] : 0;
+    result.instructions = value_of(profile_, kSnapshotMetric, shader_.values);
+    for (const auto& [pass, commands] : shader_.commands_of_passes)
+      result.commands[printable_name(name_of_pass(profile_.passes[pass]))] += commands;
+    for (uint32_t f = 0; f < shader_.files.size(); ++f) {
+      const bool has_code = std::ranges::any_of(
+          shader_.lines, [&](const LineItem& line) { return line.file == f && line.line != 0; });
+      if (has_code && !shader_.files[f].lines.empty()) result.files.push_back(rows_of(f));
+    }
+    return result;
+  }
+
+ private:
+  using Place = std::pair<uint32_t, uint32_t>;
+
+  SnapshotFile rows_of(uint32_t file) const {
+    const SourceText& source = shader_.files[file];
+    SnapshotFile result{printable_name(source.name), {}};
+    for (uint32_t l = 0; l < source.lines.size(); ++l) {
+      const auto code = lines_.find({file, l + 1});
+      if (code == lines_.end() && is_remark(source.lines[l])) continue;
+      SnapshotLine line;
+      line.text = printable_name(std::string(trimmed(source.lines[l])));
+      line.number = l + 1;
+      if (code != lines_.end()) describe(*code->second, line);
+      result.lines.push_back(std::move(line));
+    }
+    return result;
+  }
+
+  void describe(const LineItem& item, SnapshotLine& line) const {
+    line.has_code = true;
+    line.executions = value_of(profile_, "executions", item.values);
+    line.instructions = value_of(profile_, kSnapshotMetric, item.values);
+    line.code = item.instructions;
+    if (const auto loop = loops_.find({item.file, item.line}); loop != loops_.end())
+      line.loop = {shader_.loops[loop->second].entries, shader_.loops[loop->second].iterations};
+    for (const uint32_t loop : item.loops)
+      if (shader_.loops[loop].file == item.file) line.loops.push_back(shader_.loops[loop].line);
+  }
+
+  const Profile& profile_;
+  const ShaderItem& shader_;
+  std::map<Place, const LineItem*> lines_;
+  std::map<Place, uint32_t> loops_;
+};
+
+// Lines that are empty or only a comment are left out, and files that have no code.
+std::vector<SnapshotShader> snapshot_code(const Profile& profile) {
+  std::vector<SnapshotShader> shaders;
+  for (const ShaderItem& shader : profile.shaders)
+    shaders.push_back(ShaderCodeRows(profile, shader).run());
+  std::ranges::stable_sort(
+      shaders, {}, [](const SnapshotShader& shader) { return std::tie(shader.name, shader.hash); });
+  return shaders;
 }
+
+std::string code_text(const std::vector<SnapshotShader>& shaders) {
+  std::string text;
+  for (const SnapshotShader& shader : shaders) {
+    text += fmt::format("code {} {} {} {}\n", quoted_name(shader.name), shader.hash,
+                        shader.invocations, shader.instructions);
+    for (const auto& [pass, commands] : shader.commands)
+      text += fmt::format("in {} {}\n", quoted_name(pass), commands);
+    for (const SnapshotFile& file : shader.files) {
+      text += fmt::format("file {}\n", quoted_name(file.name));
+      for (const SnapshotLine& line : file.lines) {
+        text += "line " + quoted_name(line.text);
+        if (line.has_code)
+          text += fmt::format(" {} {} {}", line.executions, line.instructions, line.code);
+        if (line.loop) text += fmt::format(" {} {}", line.loop->entries, line.loop->iterations);
+        text += '\n';
+      }
+    }
+  }
+  return text;
+}
+
+// Reads the rows of code. `take` returns false for a row that is none.
+class CodeParser {
+ public:
+  Result<bool> take(const FieldLine& line);
+  std::vector<SnapshotShader> finish() { return std::move(shaders_); }
+
+ private:
+  Status take_line(const std::vector<std::string>& fields);
+
+  std::vector<SnapshotShader> shaders_;
+};
+
+Result<bool> CodeParser::take(const FieldLine& line) {
+  const std::vector<std::string>& fields = line.fields;
+  const std::string& kind = fields.front();
+  if (kind != "code" && kind != "in" && kind != "file" && kind != "line") return false;
+  if (kind == "code") {
+    if (fields.size() != 5) return Error{"not \"code SHADER HASH INVOCATIONS INSTRUCTIONS\""};
+    if (fields[2].find_first_not_of("0123456789abcdef") != std::string::npos)
+      return Error{fmt::format("'{}' is not a hash", fields[2])};
+    const auto invocations = parse_count(fields[3]), instructions = parse_count(fields[4]);
+    if (!invocations) return invocations.error();
+    if (!instructions) return instructions.error();
+    shaders_.push_back({.name = fields[1],
+                        .hash = fields[2],
+                        .invocations = *invocations,
+                        .instructions = *instructions});
+    return true;
+  }
+  if (shaders_.empty()) return Error{fmt::format("'{}' belongs to no shader", kind)};
+  SnapshotShader& shader = shaders_.back();
+  if (kind == "in") {
+    if (fields.size() != 3) return Error{"not \"in PASS COUNT\""};
+    const auto count = parse_count(fields[2]);
+    if (!count) return count.error();
+    if (!shader.commands.emplace(fields[1], *count).second) return Error{"the same pass again"};
+    return true;
+  }
+  if (kind == "file") {
+    if (fields.size() != 2) return Error{"not \"file NAME\""};
+    shader.files.push_back({fields[1], {}});
+    return true;
+  }
+  if (Status taken = take_line(fields); !taken) return taken.error();
+  return true;
+}
+
+Status CodeParser::take_line(const std::vector<std::string>& fields) {
+  constexpr size_t kText = 2, kCode = 5, kLoop = 7;  // fields of a row
+  if (fields.size() != kText && fields.size() != kCode && fields.size() != kLoop)
+    return Error{"not \"line TEXT [EXECUTIONS INSTRUCTIONS CODE [ENTRIES ITERATIONS]]\""};
+  if (shaders_.back().files.empty()) return Error{"'line' belongs to no file"};
+  std::vector<SnapshotLine>& lines = shaders_.back().files.back().lines;
+  uint64_t counts[kLoop - kText] = {};
+  for (size_t f = kText; f < fields.size(); ++f) {
+    const auto count = parse_count(fields[f]);
+    if (!count) return count.error();
+    counts[f - kText] = *count;
+  }
+  SnapshotLine line{.text = fields[1],
+                    .has_code = fields.size() > kText,
+                    .executions = counts[0],
+                    .instructions = counts[1],
+                    .code = counts[2]};
+  if (fields.size() == kLoop) line.loop = {counts[3], counts[4]};
+  lines.push_back(std::move(line));
+  return {};
+}
+
+}  // namespace
+
+namespace {
+
+constexpr const char* kSnapshotFormat = "tally-snapshot";
 
 bool is_metric(const std::string& id) {
   return !id.empty() && std::ranges::all_of(id, [](char c) {
@@ -168,6 +345,10 @@ class Parser {
   Status take(const FieldLine& line) {
     const std::string& first = line.fields.front();
     if (first == "driver" || first == "tally" || first == "frames") return take_head(line);
+    if (first == "on") return take_driver(line);
+    const auto is_code = code_.take(line);
+    if (!is_code) return is_code.error();
+    if (*is_code) return {};
     if (first != "pass" && first != "shader")
       return Error{fmt::format("'{}' is neither pass nor shader", first)};
     if (line.fields.size() != 4) return Error{fmt::format("not \"{} NAME METRIC COUNT\"", first)};
@@ -178,13 +359,16 @@ class Parser {
     const auto [place, added] =
         lines_.emplace(CountKey{first, line.fields[1], line.fields[2]}, line.number);
     if (!added) return Error{fmt::format("the same count as in line {}", place->second)};
-    snapshot_.counts[place->first] = *count;
+    (other_ ? *other_ : snapshot_.counts)[place->first] = *count;
     return {};
   }
 
   Result<Snapshot> finish(const std::string& file) {
     for (const char* name : {"driver", "frames"})
       if (!head_.contains(name)) return error_at(file, 1, fmt::format("has no {}", name));
+    if (snapshot_.others.contains(snapshot_.driver))
+      return error_at(file, 1, fmt::format("has driver {} twice", snapshot_.driver));
+    snapshot_.shaders = code_.finish();
     return std::move(snapshot_);
   }
 
@@ -203,7 +387,19 @@ class Parser {
     return {};
   }
 
+  // The rows that follow are the counts of another driver.
+  Status take_driver(const FieldLine& line) {
+    if (line.fields.size() != 2) return Error{"not \"on DRIVER\""};
+    const auto [other, added] = snapshot_.others.try_emplace(line.fields[1]);
+    if (!added) return Error{"the same driver again"};
+    other_ = &other->second;
+    lines_.clear();
+    return {};
+  }
+
   Snapshot snapshot_;
+  CodeParser code_;
+  Counts* other_ = nullptr;             // null: the counts of the first driver are read
   std::map<std::string, size_t> head_;  // lines
   std::map<CountKey, size_t> lines_;
 };
@@ -211,15 +407,31 @@ class Parser {
 }  // namespace
 
 Snapshot make_snapshot(const Profile& profile, const std::string& tool_version) {
-  Snapshot snapshot{
-      printable_name(driver_of(profile.summary)), tool_version, profile.summary.frames, {}};
+  Snapshot snapshot{.driver = printable_name(driver_of(profile.summary)),
+                    .tool_version = tool_version,
+                    .frames = profile.summary.frames};
   for (const Item& pass : profile.passes)
     add_counts(snapshot.counts, "pass", name_of_pass(pass), profile.metrics, pass.values);
   for (const ShaderItem& shader : profile.shaders) {
     add_counts(snapshot.counts, "shader", shader.name + " " + shader.place, profile.metrics,
                shader.values);
   }
+  snapshot.shaders = snapshot_code(profile);
   return snapshot;
+}
+
+Counts Snapshot::counts_on(const std::string& name) const {
+  Counts result = counts;
+  const auto other = others.find(name);
+  if (other == others.end()) return result;
+  for (const auto& [key, count] : other->second) {
+    if (count == 0) {
+      result.erase(key);
+    } else {
+      result[key] = count;
+    }
+  }
+  return result;
 }
 
 std::string snapshot_text(const Snapshot& snapshot) {
@@ -227,8 +439,16 @@ std::string snapshot_text(const Snapshot& snapshot) {
   text += fmt::format("driver {}\n", quoted_name(snapshot.driver));
   text += fmt::format("tally {}\n", quoted_name(snapshot.tool_version));
   text += fmt::format("frames {}\n", snapshot.frames);
-  for (const auto& [key, count] : snapshot.counts)
-    text += fmt::format("{} {} {} {}\n", key.kind, quoted_name(key.name), key.metric, count);
+  const auto add = [&text](const Counts& counts) {
+    for (const auto& [key, count] : counts)
+      text += fmt::format("{} {} {} {}\n", key.kind, quoted_name(key.name), key.metric, count);
+  };
+  add(snapshot.counts);
+  text += code_text(snapshot.shaders);
+  for (const auto& [driver, counts] : snapshot.others) {
+    text += fmt::format("on {}\n", quoted_name(driver));
+    add(counts);
+  }
   return text;
 }
 

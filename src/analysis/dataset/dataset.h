@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/diff/causes.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/metrics.h"
 #include "analysis/tables/summary.h"
@@ -118,6 +119,7 @@ struct Dataset {
   std::vector<DataCapture> captures;  // the new one, then the old one if there is one
   std::string default_metric;
   std::vector<std::string> notes;  // what makes the two captures hard to compare
+  Causes causes;                   // of what differs between the two
 };
 
 }  // namespace tally::analysis

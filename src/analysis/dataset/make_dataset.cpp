@@ -334,7 +334,9 @@ Status compare_captures(const Model& model, const Model& old, const CaptureRows&
   if (!old_profile) return old_profile.error();
   match_captures({dataset.captures[0], rows, *profile},
                  {dataset.captures[1], old_rows, *old_profile});
-  dataset.notes = compare(*old_profile, *profile).notes;
+  CaptureDiff diff = compare(*old_profile, *profile);
+  dataset.notes = std::move(diff.notes);
+  dataset.causes = std::move(diff.causes);
   return {};
 }
 

@@ -259,6 +259,19 @@ bool is_reconstructed(const ShaderItem& shader) {
          shader.files.end();
 }
 
+namespace {
+
+// A line without its comment and the white space around it.
+std::string_view code_of_line(std::string_view line) {
+  return trimmed(line.substr(0, std::min(line.find("//"), line.size())));
+}
+
+bool says_something(std::string_view code) {
+  return std::ranges::any_of(code, [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+}  // namespace
+
 // If the code is equal, only one may have reconstructed lines: the other's source text may be
 // known.
 CodeAlignment::CodeAlignment(const ShaderItem& before, const ShaderItem& after)
@@ -270,6 +283,27 @@ CodeAlignment::CodeAlignment(const ShaderItem& before, const ShaderItem& after)
       if (lines[i].match == LineMatch::None) continue;
       aligned_[{a, i + 1}] = {{b, lines[i].after + 1}, lines[i].match == LineMatch::Moved};
     }
+    if (!same_lines_) add_edits(a, b, before.files[a], after.files[b], lines);
+  }
+}
+
+void CodeAlignment::add_edits(uint32_t before_file, uint32_t after_file, const SourceText& before,
+                              const SourceText& after, const std::vector<AlignedLine>& lines) {
+  std::vector<bool> taken(after.lines.size());
+  for (uint32_t i = 0; i < lines.size(); ++i) {
+    const std::string_view old = code_of_line(before.lines[i]);
+    if (lines[i].match == LineMatch::None) {
+      if (says_something(old)) edits_.push_back({Place{before_file, i + 1}, std::nullopt});
+      continue;
+    }
+    taken[lines[i].after] = true;
+    const std::string_view now = code_of_line(after.lines[lines[i].after]);
+    if (old != now && (says_something(old) || says_something(now)))
+      edits_.push_back({Place{before_file, i + 1}, Place{after_file, lines[i].after + 1}});
+  }
+  for (uint32_t j = 0; j < taken.size(); ++j) {
+    if (!taken[j] && says_something(code_of_line(after.lines[j])))
+      edits_.push_back({std::nullopt, Place{after_file, j + 1}});
   }
 }
 
@@ -278,6 +312,27 @@ std::optional<CodeAlignment::Aligned> CodeAlignment::after_of(const Place& place
   if (place.second == 0 || same_lines_) return Aligned{place, false};
   const auto found = aligned_.find(place);
   return found == aligned_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<LinePair> pair_lines(const ShaderItem& before, const ShaderItem& after,
+                                 const CodeAlignment& alignment) {
+  std::map<CodeAlignment::Place, const LineItem*> left;
+  for (const LineItem& line : after.lines) left[{line.file, line.line}] = &line;
+  std::vector<LinePair> pairs;
+  std::vector<const LineItem*> gone;
+  for (const LineItem& line : before.lines) {
+    const auto aligned = alignment.after_of({line.file, line.line});
+    const auto found = aligned ? left.find(aligned->after) : left.end();
+    if (found == left.end()) {
+      gone.push_back(&line);
+      continue;
+    }
+    pairs.push_back({&line, found->second, aligned->moved});
+    left.erase(found);
+  }
+  for (const LineItem* line : gone) pairs.push_back({line, nullptr});
+  for (const auto& [place, line] : left) pairs.push_back({nullptr, line});
+  return pairs;
 }
 
 }  // namespace tally::analysis

@@ -47,15 +47,37 @@ class CodeAlignment {
     bool moved;
   };
 
+  // A line whose text differs; one that was added or removed has one place.
+  struct Edit {
+    std::optional<Place> before, after;
+  };
+
   CodeAlignment(const ShaderItem& before, const ShaderItem& after);
 
   // Nullopt: the version after does not have the line. Line 0 stands for code without a line.
   std::optional<Aligned> after_of(const Place& place) const;
+  // Sorted by file, in the order of the lines. Lines that differ only in comments or white space,
+  // or have no letter and no digit, are left out.
+  const std::vector<Edit>& edits() const { return edits_; }
 
  private:
+  void add_edits(uint32_t before_file, uint32_t after_file, const SourceText& before,
+                 const SourceText& after, const std::vector<AlignedLine>& lines);
+
   bool same_lines_;
   std::map<Place, Aligned> aligned_;
+  std::vector<Edit> edits_;
 };
+
+// The lines of two versions of a shader; a null one does not exist there.
+struct LinePair {
+  const LineItem* before;
+  const LineItem* after;
+  bool moved = false;
+};
+// Lines that both have come first, in the order of `before`.
+std::vector<LinePair> pair_lines(const ShaderItem& before, const ShaderItem& after,
+                                 const CodeAlignment& alignment);
 
 // The name of a file without its folders.
 std::string base_name(const std::string& path);

@@ -8,13 +8,10 @@
 
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/difference.h"
+#include "analysis/diff/find_causes.h"
 
 namespace tally::analysis {
 namespace {
-
-const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
-  return file < shader.files.size() ? &shader.files[file] : nullptr;
-}
 
 std::string text_of(const ShaderItem& shader, const LineItem& line) {
   const SourceText* file = file_of(shader, line.file);
@@ -50,21 +47,13 @@ class CodeComparison {
   using Place = CodeAlignment::Place;
 
   void compare_lines() {
-    std::map<Place, const LineItem*> left;
-    for (const LineItem& line : after_.lines) left[{line.file, line.line}] = &line;
-    std::vector<const LineItem*> gone;
-    for (const LineItem& line : before_.lines) {
-      const auto aligned = alignment_.after_of({line.file, line.line});
-      const auto found = aligned ? left.find(aligned->after) : left.end();
-      if (found == left.end()) {
-        gone.push_back(&line);
-        continue;
-      }
-      add_line(&line, found->second, aligned->moved ? Change::Moved : Change::Changed);
-      left.erase(found);
+    for (const auto& [before, after, moved] : pair_lines(before_, after_, alignment_)) {
+      const Change change = !after    ? Change::Removed
+                            : !before ? Change::Added
+                            : moved   ? Change::Moved
+                                      : Change::Changed;
+      add_line(before, after, change);
     }
-    for (const LineItem* line : gone) add_line(line, nullptr, Change::Removed);
-    for (const auto& [place, line] : left) add_line(nullptr, line, Change::Added);
   }
 
   void add_line(const LineItem* before, const LineItem* after, Change change) {
@@ -254,11 +243,11 @@ class Comparison {
     diff_.metrics = map_.metrics();
   }
 
-  CaptureDiff run() {
+  CaptureDiff run(const std::string& metric) {
     compare_items(DiffBy::Pass, before_.passes, after_.passes);
     compare_items(DiffBy::Pipeline, before_.pipelines, after_.pipelines);
     compare_items(DiffBy::Command, before_.commands, after_.commands);
-    compare_shaders();
+    compare_shaders(metric);
     add_notes();
     return std::move(diff_);
   }
@@ -286,8 +275,9 @@ class Comparison {
       add(by, Change::Added, describe(nullptr, &after[j], map_));
   }
 
-  void compare_shaders() {
+  void compare_shaders(const std::string& metric) {
     const Matching matching = match_shaders(before_.shaders, after_.shaders);
+    diff_.causes = find_causes(before_, after_, matching, metric);
     for (const ItemMatch& pair : matching.pairs)
       compare_shader(before_.shaders[pair.before], after_.shaders[pair.after], pair.by);
     for (const uint32_t i : matching.removed)
@@ -385,8 +375,8 @@ std::string driver_of(const Summary& summary) {
   return text.empty() ? "no device" : text;
 }
 
-CaptureDiff compare(const Profile& before, const Profile& after) {
-  return Comparison(before, after).run();
+CaptureDiff compare(const Profile& before, const Profile& after, const std::string& metric) {
+  return Comparison(before, after).run(metric);
 }
 
 namespace {

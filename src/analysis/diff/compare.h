@@ -32,7 +32,8 @@ ShaderDifference compare_code(const ShaderItem& before, const ShaderItem& after,
 // "llvmpipe (LLVM 15.0.6, 256 bits); llvmpipe Mesa 22.3.6": the devices of a capture.
 std::string driver_of(const Summary& summary);
 
-CaptureDiff compare(const Profile& before, const Profile& after);
+// `metric`: whose change the causes explain, as find_causes() has it.
+CaptureDiff compare(const Profile& before, const Profile& after, const std::string& metric = {});
 
 // Which shaders need reconstructed GLSL for a comparison: making it takes time.
 

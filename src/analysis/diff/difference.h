@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/diff/causes.h"
 #include "analysis/diff/profile.h"
 #include "analysis/model/metrics.h"
 
@@ -48,6 +49,7 @@ struct CaptureDiff {
   std::vector<Metric> metrics;  // that both captures have
   std::vector<Difference> by[kDiffByCount];
   std::vector<std::string> notes;  // what makes the captures hard to compare
+  Causes causes;                   // of its metric; empty: the profiles have no code
   bool same_code = true;           // no shader or pipeline was added, removed or edited
 
   const std::vector<Difference>& of(DiffBy kind) const { return by[static_cast<size_t>(kind)]; }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 
 #include "analysis/cost/block_totals.h"
 #include "analysis/cost/line_costs.h"
+#include "analysis/cost/shader_loops.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/model/timeline.h"
@@ -21,6 +23,45 @@
 #include "base/hash.h"
 
 namespace tally::analysis {
+namespace {
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += std::string(part) + '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string CommandNames::shaders_of(uint32_t pipeline) const {
+  std::string text;
+  for (const store::RowId id : model_.pipelines[pipeline].shaders) {
+    const uint32_t shader = model_.shader_index.find(id);
+    if (shader != kNone) text += (text.empty() ? "" : " + ") + shaders_[shader];
+  }
+  return text;
+}
+
+std::string CommandNames::pipeline(uint32_t pipeline) const {
+  if (pipeline == kNone) return "(no pipeline)";
+  const store::PipelineRow& row = model_.pipelines[pipeline];
+  return row.name.empty() ? shaders_of(pipeline) : row.name;
+}
+
+Item CommandNames::command(uint32_t index) const {
+  const Command& command = model_.commands[index];
+  const std::string call =
+      command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
+  Item item{.name = call + ", " + pipeline(command.pipeline)};
+  item.place = labels_.path(command.label);
+  if (command.pass != kNone) {
+    const Pass& pass = model_.passes[command.pass];
+    const std::string name = pass.row.name.empty() ? pass_text(&pass) : pass.row.name;
+    item.place += (item.place.empty() ? "" : ", ") + name;
+  }
+  item.identity.names = joined({item.place, item.name});
+  return item;
+}
 
 CommandItems::CommandItems(const Model& model, const ProfileOptions& options, size_t metrics,
                            const Describe& describe)
@@ -77,25 +118,6 @@ void CommandItems::finish(Profile& profile) {
   std::ranges::sort(digests_, {}, &CommandDigest::key);
   profile.command_digests = std::move(digests_);
   profile.commands = std::move(items_);
-}
-
-std::vector<Hash128> differing_commands(const Profile& before, const Profile& after) {
-  std::vector<Hash128> keys;
-  auto a = before.command_digests.begin();
-  auto b = after.command_digests.begin();
-  const auto a_end = before.command_digests.end();
-  const auto b_end = after.command_digests.end();
-  while (a != a_end || b != b_end) {
-    if (b == b_end || (a != a_end && a->key < b->key)) {
-      keys.push_back((a++)->key);
-    } else if (a == a_end || b->key < a->key) {
-      keys.push_back((b++)->key);
-    } else {
-      if (a->content != b->content) keys.push_back(a->key);
-      ++a, ++b;
-    }
-  }
-  return keys;
 }
 
 // The functions and lines of the shaders of a profile.
@@ -175,6 +197,67 @@ LineItem& line_at(ShaderItem& item, const Place& place, const LineFunctions& lin
                                     .values = {}});
 }
 
+uint64_t hash_of_costs(const spirv::InstructionMix& mix) {
+  uint64_t hash = 1;
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    hash = hash_combine(hash, mix[static_cast<spirv::CostClass>(c)]);
+  return hash;
+}
+
+uint32_t loop_at(ShaderItem& item, const Place& place) {
+  const auto found = std::ranges::find_if(item.loops, [&](const LoopItem& loop) {
+    return Place{loop.file, loop.line} == place;
+  });
+  if (found != item.loops.end()) return static_cast<uint32_t>(found - item.loops.begin());
+  item.loops.push_back({.file = place.first, .line = place.second});
+  return static_cast<uint32_t>(item.loops.size() - 1);
+}
+
+// Returns the index in the item of each loop of the code; kNone: its line is not known.
+std::vector<uint32_t> add_loops(ShaderItem& item, const ShaderLoops& loops,
+                                const spirv::BlockMap& map) {
+  std::vector<uint32_t> numbers;
+  for (size_t l = 0; l < loops.size(); ++l) {
+    const auto& location = map.blocks()[loops.header(l)].location;
+    numbers.push_back(location ? loop_at(item, {location->file, location->line}) : kNone);
+  }
+  return numbers;
+}
+
+void count_loops(ShaderItem& item, const ShaderLoops& loops, const std::vector<uint32_t>& numbers,
+                 uint32_t variant, const BlockTotals& totals) {
+  for (size_t l = 0; l < loops.size(); ++l) {
+    const auto count = loops.count(l, variant, totals);
+    if (numbers[l] == kNone || !count) continue;
+    LoopItem& loop = item.loops[numbers[l]];
+    loop.entries = saturating_sum(loop.entries, count->entries);
+    loop.iterations = saturating_sum(loop.iterations, count->iterations);
+  }
+}
+
+// Adds what follows from the code of each line, whether it ran or not.
+void describe_lines(ShaderItem& item, const ShaderLoops& loops,
+                    const std::vector<uint32_t>& numbers, const spirv::BlockMap& map) {
+  std::map<Place, LineItem*> lines;
+  for (LineItem& line : item.lines) lines[{line.file, line.line}] = &line;
+  for (uint32_t b = 0; b < map.blocks().size(); ++b) {
+    const auto around = loops.around(b);
+    for (const spirv::LineCost& cost : map.lines_of(map.blocks()[b])) {
+      const auto found = lines.find({cost.location.file, cost.location.line});
+      if (found == lines.end()) continue;
+      LineItem& line = *found->second;
+      const uint64_t costs = hash_combine(hash_of_costs(cost.mix), hash_of_costs(map.kept(cost)));
+      line.code = hash_combine(line.code, costs);
+      line.instructions += cost.mix[spirv::CostClass::Instruction];
+      for (const uint32_t loop : around) {
+        const bool known = numbers[loop] == kNone ||
+                           std::ranges::find(line.loops, numbers[loop]) != line.loops.end();
+        if (!known) line.loops.push_back(numbers[loop]);
+      }
+    }
+  }
+}
+
 uint64_t hash_of_counts(uint32_t variant, const BlockTotals& totals, size_t metrics) {
   uint64_t hash = 1;
   for (size_t block = 0; block < totals.block_count(variant); ++block) {
@@ -197,10 +280,14 @@ void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSourc
   const FunctionTable functions(*code);
   const LineFunctions lines =
       wants_lines ? functions_of_lines(*code, source.map(), functions) : LineFunctions();
+  const bool has_lines = !item.lines.empty();
   if (item.functions.empty()) {
     add_files(item, *code, source);
     add_functions(item, functions, lines);
   }
+  const ShaderLoops loops(*code);
+  const auto loop_numbers = wants_lines ? add_loops(item, loops, source.map())
+                                        : std::vector<uint32_t>(loops.size(), kNone);
   for (uint32_t v = 0; v < variants.size(); ++v) {
     if (variants[v].shader != shader || totals.block_count(v) == 0) continue;
     item.counts += hash_of_counts(v, totals, metrics.size());
@@ -210,21 +297,17 @@ void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSourc
       const Place place{line.location.line == 0 ? 0 : line.location.file, line.location.line};
       add_values(line_at(item, place, lines).values, line.metrics);
     }
+    count_loops(item, loops, loop_numbers, v, totals);
     const auto by_function = functions.values(v, totals, metrics);
     for (size_t f = 0; f < by_function.size() && f < item.functions.size(); ++f)
       add_values(item.functions[f].values, by_function[f]);
   }
+  if (!has_lines) describe_lines(item, loops, loop_numbers, source.map());
 }
 
 namespace {
 
 constexpr size_t kStages = 32;
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text += std::string(part) + '\n';
-  return text;
-}
 
 TimeSpread spread_of(std::vector<uint64_t> times) {
   std::ranges::sort(times);
@@ -256,11 +339,7 @@ class ItemList {
 class ProfileBuilder {
  public:
   ProfileBuilder(const Model& model, const ProfileOptions& options)
-      : model_(model),
-        options_(options),
-        labels_(model),
-        names_(name_shaders(model)),
-        pass_list_(profile_.passes) {
+      : model_(model), options_(options), names_(model), pass_list_(profile_.passes) {
     profile_.summary = summarize(model);
     profile_.metrics = describe_metrics(model);
     captured_metrics_ = profile_.metrics.size();
@@ -310,42 +389,26 @@ class ProfileBuilder {
     for (uint32_t s = 0; s < model_.shaders.size(); ++s) {
       const store::ShaderRow& row = model_.shaders[s];
       const std::string hash = shader_hash(model_, s), stage = stage_name(row.stage);
-      const bool named = names_[s] != short_hash(hash);
+      const bool named = names_.shaders()[s] != short_hash(hash);
       const std::string& constants = model_.shader_constants[s];
       ShaderItem item;
-      item.name = names_[s];
+      item.name = names_.shaders()[s];
       if (!constants.empty()) item.name += " [" + constants + "]";
       item.place = item.stage = stage;
       if (row.entry_point != "main") item.place += " " + row.entry_point;
       if (named) item.identity.names = joined({item.name, stage, row.entry_point});
       item.identity.hash = joined({hash, stage, row.entry_point, constants});
-      item.identity.likeness = joined({names_[s], stage, row.entry_point});
+      item.identity.likeness = joined({names_.shaders()[s], stage, row.entry_point});
       shader_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
     }
-  }
-
-  // "scene.vert + scene.frag"
-  std::string shaders_of(uint32_t pipeline) const {
-    std::string text;
-    for (const store::RowId id : model_.pipelines[pipeline].shaders) {
-      const uint32_t shader = model_.shader_index.find(id);
-      if (shader != kNone) text += (text.empty() ? "" : " + ") + names_[shader];
-    }
-    return text;
-  }
-
-  std::string name_of_pipeline(uint32_t pipeline) const {
-    if (pipeline == kNone) return "(no pipeline)";
-    const store::PipelineRow& row = model_.pipelines[pipeline];
-    return row.name.empty() ? shaders_of(pipeline) : row.name;
   }
 
   void add_pipelines() {
     ItemList<Item> list(profile_.pipelines);
     for (uint32_t p = 0; p < model_.pipelines.size(); ++p) {
       const store::PipelineRow& row = model_.pipelines[p];
-      const std::string shaders = shaders_of(p);
-      Item item{.name = name_of_pipeline(p), .place = row.bind_point};
+      const std::string shaders = names_.shaders_of(p);
+      Item item{.name = names_.pipeline(p), .place = row.bind_point};
       if (item.name.empty()) item.name = short_hash(row.hash);
       if (!row.name.empty()) item.identity.names = joined({row.name, row.bind_point});
       item.identity.hash = joined({row.hash, row.bind_point});
@@ -371,8 +434,9 @@ class ProfileBuilder {
   void add_passes() {
     groups_ = group_commands(model_, GroupBy::Pass, /*merge=*/true);
     for (const CommandGroup& group : groups_.groups) {
-      const std::string label =
-          group.pass == kNone ? std::string() : labels_.path(model_.passes[group.pass].label);
+      const std::string label = group.pass == kNone
+                                    ? std::string()
+                                    : names_.labels().path(model_.passes[group.pass].label);
       const uint32_t item = pass_list_.add(pass_item(group.pass, label), profile_.metrics.size());
       pass_items_.push_back(item);
       profile_.passes[item].values[passes_] += group.passes;
@@ -380,32 +444,16 @@ class ProfileBuilder {
   }
 
   uint32_t item_of_pass(uint32_t pass) {
-    return pass_list_.add(pass_item(pass, labels_.path(model_.passes[pass].label)),
+    return pass_list_.add(pass_item(pass, names_.labels().path(model_.passes[pass].label)),
                           profile_.metrics.size());
-  }
-
-  // Without its size, if it has a name.
-  static std::string name_of_pass(const Pass& pass) {
-    return pass.row.name.empty() ? pass_text(&pass) : pass.row.name;
   }
 
   void add_commands() {
     const bool none = options_.chosen_commands && options_.chosen_commands->empty();
     if (options_.commands == CommandDetail::None || none) return;
-    commands_.emplace(model_, options_, profile_.metrics.size(),
-                      [this](const CommandGroup& group) { return command_item(group); });
-  }
-
-  Item command_item(const CommandGroup& group) const {
-    const Command& command = model_.commands[group.first_command];
-    const Pass* pass = command.pass == kNone ? nullptr : &model_.passes[command.pass];
-    const std::string call =
-        command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
-    Item item{.name = call + ", " + name_of_pipeline(command.pipeline)};
-    item.place = labels_.path(command.label);
-    if (pass) item.place += (item.place.empty() ? "" : ", ") + name_of_pass(*pass);
-    item.identity.names = joined({item.place, item.name});
-    return item;
+    commands_.emplace(model_, options_, profile_.metrics.size(), [this](const CommandGroup& group) {
+      return names_.command(group.first_command);
+    });
   }
 
   // Calls `add` with each item that the command is part of, except its shaders.
@@ -424,8 +472,21 @@ class ProfileBuilder {
       const bool draw = model_.is_draw(command);
       for_items_of(i,
                    [&](Item& item) { item.values[draw ? draws_ : dispatches_] += command.runs; });
+      count_shaders(command, pass_items_[groups_.group_of_command[i]]);
       if (commands_) commands_->add(i, hash_combine(1, command.runs));
     }
+  }
+
+  // Also of commands in which a shader has no invocations.
+  void count_shaders(const Command& command, uint32_t pass) {
+    if (command.pipeline == kNone) return;
+    std::set<uint32_t> items;
+    for (const store::RowId id : model_.pipelines[command.pipeline].shaders) {
+      const uint32_t shader = model_.shader_index.find(id);
+      if (shader != kNone) items.insert(shader_items_[shader]);
+    }
+    for (const uint32_t item : items)
+      profile_.shaders[item].commands_of_passes[pass] += command.runs;
   }
 
   void time_passes() {
@@ -506,8 +567,7 @@ class ProfileBuilder {
 
   const Model& model_;
   const ProfileOptions options_;
-  const LabelPaths labels_;
-  const std::vector<std::string> names_;  // by shader
+  const CommandNames names_;
   Profile profile_;
   ItemList<Item> pass_list_;
   size_t captured_metrics_ = 0, draws_ = 0, dispatches_ = 0, passes_ = 0;

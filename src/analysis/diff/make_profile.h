@@ -7,11 +7,33 @@
 
 #include "analysis/diff/profile.h"
 #include "analysis/model/model.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
 #include "base/containers.h"
 #include "base/status.h"
 
 namespace tally::analysis {
+
+// The names of pipelines and commands in profiles. Must not outlive the model.
+class CommandNames {
+ public:
+  explicit CommandNames(const Model& model)
+      : model_(model), labels_(model), shaders_(name_shaders(model)) {}
+
+  const LabelPaths& labels() const { return labels_; }
+  // Indexed by shader.
+  const std::vector<std::string>& shaders() const { return shaders_; }
+  // "scene.vert + scene.frag"
+  std::string shaders_of(uint32_t pipeline) const;
+  std::string pipeline(uint32_t pipeline) const;
+  // Without values.
+  Item command(uint32_t command) const;
+
+ private:
+  const Model& model_;
+  const LabelPaths labels_;
+  const std::vector<std::string> shaders_;
+};
 
 // The similar commands of a capture, for a profile: as items, which take hundreds of bytes each, or
 // as digests, which say which commands of two captures differ and so need items.
@@ -43,10 +65,6 @@ class CommandItems {
   std::vector<Item> items_;
   std::vector<CommandDigest> digests_;
 };
-
-// The keys of the commands that only one of the profiles has, or that did not do the same in both;
-// sorted.
-std::vector<Hash128> differing_commands(const Profile& before, const Profile& after);
 
 Result<Profile> make_profile(const Model& model, const ProfileOptions& options,
                              const Progress& progress);

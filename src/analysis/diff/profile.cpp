@@ -4,12 +4,39 @@
 
 namespace tally::analysis {
 
+std::string name_of_pass(const Item& pass) {
+  return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;
+}
+
+const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
+  return file < shader.files.size() ? &shader.files[file] : nullptr;
+}
+
 std::optional<size_t> Profile::invocations_of(const std::string& stage) const {
   std::string id = "invocations_" + stage;
   std::ranges::replace(id, ' ', '_');
   const auto found = std::ranges::find(metrics, id, &Metric::id);
   if (found == metrics.end()) return std::nullopt;
   return static_cast<size_t>(found - metrics.begin());
+}
+
+std::vector<Hash128> differing_commands(const Profile& before, const Profile& after) {
+  std::vector<Hash128> keys;
+  auto a = before.command_digests.begin();
+  auto b = after.command_digests.begin();
+  const auto a_end = before.command_digests.end();
+  const auto b_end = after.command_digests.end();
+  while (a != a_end || b != b_end) {
+    if (b == b_end || (a != a_end && a->key < b->key)) {
+      keys.push_back((a++)->key);
+    } else if (a == a_end || b->key < a->key) {
+      keys.push_back((b++)->key);
+    } else {
+      if (a->content != b->content) keys.push_back(a->key);
+      ++a, ++b;
+    }
+  }
+  return keys;
 }
 
 }  // namespace tally::analysis

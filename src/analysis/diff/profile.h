@@ -72,6 +72,17 @@ struct LineItem {
   uint32_t line = 0;      // from 1; 0: instructions without a line
   uint32_t function = 0;  // into ShaderItem::functions
   std::vector<uint64_t> values;
+  uint64_t code = 0;            // a hash of the costs of its instructions, block by block
+  uint64_t instructions = 0;    // in the code
+  std::vector<uint32_t> loops;  // into ShaderItem::loops: those that run it, the outermost first
+};
+
+// A loop, with all the copies of it that a compiler made.
+struct LoopItem {
+  uint32_t file = 0;
+  uint32_t line = 0;
+  uint64_t entries = 0;
+  uint64_t iterations = 0;
 };
 
 struct SourceText {
@@ -86,8 +97,16 @@ struct ShaderItem : Item {
   std::vector<SourceText> files;
   std::vector<FunctionItem> functions;
   std::vector<LineItem> lines;
+  std::vector<LoopItem> loops;
+  // The number of draws and dispatches whose pipelines have it, by the index of their pass.
+  std::map<uint32_t, uint64_t> commands_of_passes;
   std::string why_not_reconstructed;  // empty: GLSL was not wanted, or is there
 };
+
+// "lamps / lamps 32x32": with the labels around it.
+std::string name_of_pass(const Item& pass);
+// Null: the shader has no such file.
+const SourceText* file_of(const ShaderItem& shader, uint32_t file);
 
 // Where the shaders, pipelines and merged passes (groups of GroupBy::Pass) of a model are in its
 // profile: an index of an item; kNone: the item was left out, as nothing of it ran. `commands`: by
@@ -113,5 +132,9 @@ struct Profile {
   // The metric that counts the invocations of a stage; nullopt: no such stage ran.
   std::optional<size_t> invocations_of(const std::string& stage) const;
 };
+
+// The keys of the commands that only one of the profiles has, or that did not do the same in both;
+// sorted.
+std::vector<Hash128> differing_commands(const Profile& before, const Profile& after);
 
 }  // namespace tally::analysis

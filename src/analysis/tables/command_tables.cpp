@@ -77,7 +77,6 @@ class CommandTable {
     if (by_ == GroupBy::Pass) fields.push_back(overdraw());
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
-    set_lacking(table, metrics_, count_uncounted());
     std::vector<MakeCell> cells;
     for (Field& field : fields) cells.push_back(std::move(field.cell));
     for (size_t m = 0; m < metrics_.size(); ++m)
@@ -95,17 +94,13 @@ class CommandTable {
     return of.uncounted != 0 && of.uncounted == of.draws + of.dispatches;
   }
 
-  // Rows with commands of which a value is not known, and which form the whole.
-  size_t count_rows(uint64_t CommandGroup::*unknown) const {
+  size_t count_untimed() const {
     size_t rows = 0;
-    for (size_t g = 0; g < groups_.groups.size(); ++g) {
-      const CommandGroup& group = groups_.groups[g];
-      rows += wanted(g) && group.parent == kNone && group.*unknown != 0 ? 1 : 0;
-    }
+    for (size_t g = 0; g < groups_.groups.size(); ++g)
+      rows +=
+          wanted(g) && groups_.groups[g].parent == kNone && groups_.groups[g].untimed != 0 ? 1 : 0;
     return rows;
   }
-  size_t count_untimed() const { return count_rows(&CommandGroup::untimed); }
-  size_t count_uncounted() const { return count_rows(&CommandGroup::uncounted); }
 
   void note_first_uses(Table& table) const {
     const auto column = table.column_index("first_use_time");

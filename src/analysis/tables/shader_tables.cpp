@@ -16,36 +16,9 @@
 namespace tally::analysis {
 namespace {
 
-// Executions of commands that ran without being counted, by pipeline.
-std::vector<uint64_t> uncounted_by_pipeline(const Model& model) {
-  std::vector<uint64_t> uncounted(model.pipelines.size());
-  for (const Batch& batch : model.batches) {
-    if (batch.counted || batch.pipeline == kNone) continue;
-    for (const uint32_t command : batch.commands)
-      uncounted[batch.pipeline] += model.commands[command].runs;
-  }
-  return uncounted;
-}
-
-// Executions of commands with shaders of the selection that ran without being counted.
-uint64_t uncounted_commands(const Model& model) {
-  const std::vector<uint64_t> by_pipeline = uncounted_by_pipeline(model);
-  uint64_t commands = 0;
-  for (uint32_t p = 0; p < model.pipelines.size(); ++p) {
-    const bool selected =
-        std::ranges::any_of(model.pipelines[p].shaders, [&](const store::RowId id) {
-          const uint32_t shader = model.shader_index.find(id);
-          return shader != kNone && model.is_selected(shader, p);
-        });
-    if (selected) commands += by_pipeline[p];
-  }
-  return commands;
-}
-
 struct Usage {
   uint64_t pipelines = 0;
   uint64_t commands = 0;    // executions of commands whose pipeline contains the shader
-  uint64_t uncounted = 0;   // of these, without counts
   std::string not_counted;  // why one of these pipelines is not counted
 };
 
@@ -94,7 +67,6 @@ class ShaderTable {
     for (const Command& command : model.commands) {
       if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
     }
-    const std::vector<uint64_t> uncounted = uncounted_by_pipeline(model);
     std::vector<Usage> usage(variants.size() + 1);
     for (size_t p = 0; p < model.pipelines.size(); ++p) {
       if (commands_of_pipeline[p] == 0) continue;
@@ -104,7 +76,6 @@ class ShaderTable {
         Usage& of = usage[variants.of(static_cast<uint32_t>(p), shader)];
         ++of.pipelines;
         of.commands += commands_of_pipeline[p];
-        of.uncounted += uncounted[p];
         if (of.not_counted.empty()) of.not_counted = model.pipelines[p].not_instrumented;
       }
     }
@@ -209,7 +180,6 @@ class ShaderTable {
     add_columns(table, before);
     add_metric_columns(table, metrics_);
     add_columns(table, after);
-    size_t lacking = 0;
     for (size_t r = 0; r <= unknown_; ++r) {
       if (!wanted(r)) continue;
       Row row = make_row(before, r);
@@ -220,9 +190,7 @@ class ShaderTable {
       for (Cell& cell : make_row(after, r)) row.push_back(std::move(cell));
       if (!std::get<std::string>(row.back()).empty()) table.columns.back().shown = true;
       table.rows.push_back(std::move(row));
-      lacking += ran_uncounted(r) || usage_[r].uncounted != 0 ? 1 : 0;
     }
-    set_lacking(table, metrics_, lacking);
     return table;
   }
 
@@ -346,7 +314,6 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSou
     if (metric.id == "executions") continue;
     add_metric_columns(table, {metric});
   }
-  set_uncovered(table, metrics, uncounted_commands(model));
   table.columns.push_back({.id = "text",
                            .title = "source",
                            .role = ColumnRole::Text,
@@ -439,7 +406,6 @@ class LineTable {
          "pipeline that specializes the shader, if there are several specializations",
          ColumnRole::Key, true);
     add_metric_columns(table_, metrics_);
-    set_uncovered(table_, metrics_, uncounted_commands(model_));
     for (Column& column : table_.columns) {
       if (column.id == "executions") column.shown = true, column.zero = kNeverExecuted;
     }

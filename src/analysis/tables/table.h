@@ -92,7 +92,6 @@ struct Column {
   // do not cover the whole, and there is no share. `lacking_because` follows a colon.
   std::optional<size_t> lacking;
   std::string lacking_because;
-  std::string uncovered;  // a clause: what none of the rows holds; then there is no share either
 
   bool is_number() const { return unit != Unit::None; }
 };

@@ -141,10 +141,6 @@ Status pick_columns(Table& table, const std::vector<std::string>& ids) {
 // Where rows lack a value, says so and returns true.
 bool note_lacking_rows(Table& table, size_t sorted, const std::vector<bool>& is_whole) {
   const Column& column = table.columns[sorted];
-  if (!column.uncovered.empty()) {
-    table.notes.push_back(fmt::format("No share: {}.", column.uncovered));
-    return true;
-  }
   size_t lacking = 0;
   for (size_t r = 0; !column.lacking && r < table.rows.size(); ++r) {
     const bool counts = is_whole.empty() || is_whole[r];
@@ -152,9 +148,9 @@ bool note_lacking_rows(Table& table, size_t sorted, const std::vector<bool>& is_
   }
   lacking = column.lacking.value_or(lacking);
   if (lacking == 0) return false;
-  table.notes.push_back(fmt::format(
-      "No share: {} of {} rows lack {} or a part of it{}{}.", lacking, table.rows.size(),
-      column.title, column.lacking_because.empty() ? "" : ": ", column.lacking_because));
+  table.notes.push_back(
+      fmt::format("No share: {} of {} rows lack {}{}{}.", lacking, table.rows.size(), column.title,
+                  column.lacking_because.empty() ? "" : ": ", column.lacking_because));
   return true;
 }
 
@@ -239,30 +235,8 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
                              .role = ColumnRole::Value,
                              .description = metric.description,
                              .shown = false,
-                             .lacking_because = "commands ran without being counted"});
+                             .lacking_because = "they ran without being counted"});
   }
-}
-
-namespace {
-
-template <typename Change>
-void change_columns(Table& table, const std::vector<Metric>& metrics, Change change) {
-  for (const Metric& metric : metrics) {
-    if (const auto column = table.column_index(metric.id)) change(table.columns[*column]);
-  }
-}
-
-}  // namespace
-
-void set_lacking(Table& table, const std::vector<Metric>& metrics, size_t rows) {
-  change_columns(table, metrics, [&](Column& column) { column.lacking = rows; });
-}
-
-void set_uncovered(Table& table, const std::vector<Metric>& metrics, uint64_t commands) {
-  if (commands == 0) return;
-  change_columns(table, metrics, [&](Column& column) {
-    column.uncovered = fmt::format("{} command(s) ran without being counted", commands);
-  });
 }
 
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {

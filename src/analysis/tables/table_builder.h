@@ -81,11 +81,6 @@ struct TableOptions {
 };
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
-// The rows of which commands ran without being counted, in part or as a whole: call after
-// add_metric_columns().
-void set_lacking(Table& table, const std::vector<Metric>& metrics, size_t rows);
-// The commands that ran without being counted, where they have no rows. The same.
-void set_uncovered(Table& table, const std::vector<Metric>& metrics, uint64_t commands);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
 // The share of the lanes of the executed subgroups that executed, in percent; empty without lanes.

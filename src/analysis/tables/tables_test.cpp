@@ -1,5 +1,4 @@
 // Tests of tables, on captures that the tests write.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -301,7 +300,7 @@ TEST_F(Tables, rows_that_lack_a_time_leave_no_share_of_the_time) {
     EXPECT_FALSE(table.column_index("share"));
     EXPECT_THAT(
         table.notes,
-        ElementsAre("No share: 1 of 2 rows lack GPU time or a part of it: what is in a pass is "
+        ElementsAre("No share: 1 of 2 rows lack GPU time: what is in a pass is "
                     "timed with its pass (--by pass), unless tally run has --times draws."));
     EXPECT_TRUE(require(analyzer.table(by, {})).column_index("share")) << "of the instructions";
   }
@@ -330,47 +329,10 @@ TEST_F(Tables, what_ran_uncounted_is_not_0_and_leaves_no_share) {
     EXPECT_EQ(cell(table, 0, "instructions"), Cell(uint64_t{1}));
     EXPECT_EQ(cell(table, 1, "instructions"), Cell());
     EXPECT_FALSE(table.column_index("share"));
-    EXPECT_EQ(
-        table.notes.at(0),
-        "No share: 1 of 2 rows lack cost or a part of it: commands ran without being counted.");
+    EXPECT_EQ(table.notes.at(0),
+              "No share: 1 of 2 rows lack cost: they ran without being counted.");
     Analyzer first = open({.frames = FrameRange{0, 0}, .shader = {}});
     EXPECT_EQ(cell(require(first.table(by, {})), 0, "share"), Cell(100.0));
-  }
-}
-
-// Two pipelines with the same shader: one ran counted and uncounted, the other always counted.
-TEST_F(Tables, rows_that_were_counted_in_part_leave_no_share) {
-  {
-    TestScene scene(file_);
-    const RowId shader = scene.add_shader("aa", ""), other = scene.add_shader("bb", "");
-    const RowId partly = scene.add_pipeline("p1", "partly", shader),
-                wholly = scene.add_pipeline("p2", "wholly", other);
-    const RowId label = scene.add_label({}, "all"), inner = scene.add_label(label, "inner");
-    scene.begin_frame(0);
-    scene.dispatch(partly, inner, 10, {3, 1, 2, 3});
-    scene.dispatch_uncounted(partly);
-    scene.dispatch(wholly, label, 10, {1, 1, 0, 1});
-    scene.begin_frame(1);
-    scene.dispatch(wholly, label, 10, {1, 1, 0, 1});
-    scene.finish();
-  }
-  Analyzer analyzer = open();
-  for (const By by : {By::Draw, By::Pipeline, By::Frame, By::Shader, By::Label}) {
-    const Table table = require(analyzer.table(by, {}));
-    EXPECT_FALSE(table.column_index("share"));
-    EXPECT_EQ(table.notes.at(0), fmt::format("No share: 1 of {} rows lack cost or a part of it: "
-                                             "commands ran without being counted.",
-                                             table.rows.size()));
-    EXPECT_FALSE(require(analyzer.table(by, {.sort = "instructions"})).column_index("share"));
-  }
-  for (const By by : {By::Line, By::Block}) {
-    const Table table = require(analyzer.table(by, {}));
-    EXPECT_FALSE(table.column_index("share"));
-    EXPECT_EQ(table.notes.at(0), "No share: 1 command(s) ran without being counted.");
-    Analyzer later = open({.frames = FrameRange{1, 1}, .shader = {}});
-    EXPECT_TRUE(require(later.table(by, {})).column_index("share"));
-    Analyzer of_other = open({.frames = {}, .shader = "bb"});
-    EXPECT_TRUE(require(of_other.table(by, {})).column_index("share"));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "report/table/check_report.h"
+#include "report/table/diff_report.h"
 #include "report/table/display_text.h"
 #include "report/table/text_table.h"
 
@@ -38,7 +39,7 @@ Status may_write(const std::string& path) {
 }
 
 int run(const SnapshotOptions& options) {
-  const auto profile = load_profile(options.capture, {.code = false});
+  const auto profile = load_profile(options.capture, {});
   if (!profile) return fail(profile.error());
   if (!profile->summary.complete())
     return fail({options.capture + ": capture is incomplete; tally report says what is missing"});
@@ -80,6 +81,7 @@ using analysis::Snapshot;
 using report::SceneCheck;
 
 constexpr size_t kCheckRows = 20;
+constexpr size_t kCauses = 10;
 
 struct CheckOptions {
   std::vector<std::string> files;
@@ -149,12 +151,13 @@ Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
   return std::optional(std::move(*limits));
 }
 
-Status comparable(const CheckedPair& pair, const Snapshot& snapshot, const Snapshot& now,
-                  const CheckOptions& options) {
-  if (snapshot.driver != now.driver && !options.any_driver) {
+Status comparable(const CheckedPair& pair, const Snapshot& snapshot,
+                  const analysis::CheckResult& result, const CheckOptions& options) {
+  const Snapshot& now = result.updated;
+  if (!snapshot.knows(result.driver) && !result.same_program && !options.any_driver) {
     return Error{fmt::format(
         "{}: counted on driver \"{}\", but {} on \"{}\" (--any-driver compares them anyway)",
-        pair.snapshot, snapshot.driver, pair.capture, now.driver)};
+        pair.snapshot, snapshot.driver, pair.capture, result.driver)};
   }
   if (snapshot.frames != now.frames && !options.update) {
     return Error{fmt::format("{}: {} frame(s), but {} has {}", pair.snapshot, snapshot.frames,
@@ -190,9 +193,10 @@ Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options,
   if (!statistics) return statistics.error();
   auto result = check(*snapshot, *limits, *profile, *statistics, TALLY_VERSION);
   if (!result) return result.error();
-  if (Status good = comparable(pair, *snapshot, result->updated, options); !good)
-    return good.error();
-  return Checked{{stem_of(pair.snapshot), pair.snapshot, pair.capture, std::move(*result)}, *text};
+  if (Status good = comparable(pair, *snapshot, *result, options); !good) return good.error();
+  return Checked{
+      {stem_of(pair.snapshot), pair.snapshot, pair.capture, snapshot->driver, std::move(*result)},
+      *text};
 }
 
 // Prints the change as a patch. Returns false after a failure.
@@ -239,6 +243,9 @@ int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& opti
         out(report::printable(table.title) + "\n");
         continue;
       }
+      for (const std::string& line : driver_lines(check)) out(report::printable(line) + "\n");
+      if (!check.result.by_driver)
+        report::write_causes(check.result.causes, kCauses, terminal_width(), out);
       report::write_text_table(
           table, {.width = terminal_width(), .remedy = "the terminal is too narrow"}, out);
       out("\n");

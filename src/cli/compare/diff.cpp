@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/diff/compare.h"
+#include "analysis/diff/first_difference.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/load_model.h"
 #include "cli/command.h"
@@ -30,6 +31,7 @@ struct DiffOptions {
   std::string by;
   std::string sort;
   std::string format = "text";
+  bool first = false;
   analysis::SourceChoice source = analysis::SourceChoice::Auto;
   std::optional<size_t> top;
   std::optional<size_t> width;
@@ -107,7 +109,7 @@ Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions&
     wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
     if (!wanted.reconstructed.empty()) return diff_of(pair, options, wanted);
   }
-  return compare(*before, *after);
+  return compare(*before, *after, options.sort);
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
@@ -148,6 +150,11 @@ Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const Dif
   return tables;
 }
 
+// With --by there is that table alone.
+bool shows_causes(const NamedDiff& named, const DiffOptions& options) {
+  return options.by.empty() && differs(named);
+}
+
 std::string title_of(const NamedDiff& named) {
   if (named.before.empty() || named.after.empty()) return named.before + named.after;
   return named.before + " -> " + named.after;
@@ -166,6 +173,8 @@ void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tabl
     out(report::wrapped(report::printable(note), width));
   if (!named.diff.notes.empty()) out("\n");
   if (!differs(named)) out("  " + no_difference(named) + "\n");
+  if (shows_causes(named, options))
+    report::write_causes(named.diff.causes, options.rows(), width, out);
   for (const analysis::Table& table : tables) {
     report::write_text_table(table, {.width = width, .remedy = "see --width"}, out);
     out("\n");
@@ -173,10 +182,11 @@ void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tabl
 }
 
 void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& tables,
-                    report::MarkdownDocument& document) {
+                    const DiffOptions& options, report::MarkdownDocument& document) {
   document.add("## " + report::markdown_text(title_of(named)));
   for (const std::string& note : named.diff.notes) document.add(report::markdown_text(note));
   if (!differs(named)) document.add(no_difference(named));
+  if (shows_causes(named, options)) add_causes(named.diff.causes, options.rows(), document);
   for (const analysis::Table& table : tables) document.add(table);
 }
 
@@ -193,7 +203,7 @@ int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
     report::MarkdownDocument document;
     for (size_t i = 0; i < diffs.size(); ++i) {
       if (options.format == "markdown") {
-        write_markdown(diffs[i], tables[i], document);
+        write_markdown(diffs[i], tables[i], options, document);
       } else {
         write_text(diffs[i], tables[i], options, out);
       }
@@ -204,9 +214,41 @@ int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
   return std::ranges::any_of(diffs, differs) ? kNo : kDone;
 }
 
+Result<analysis::Model> compared_model(const std::string& file) {
+  auto reader = store::Reader::open(file);
+  if (!reader) return reader.error();
+  auto model = analysis::load_model(std::move(*reader), {});
+  if (!model) return with_context(model.error(), file);
+  return model;
+}
+
+// Shows the first draw or dispatch that differs.
+int run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) {
+  std::vector<report::NamedFirst> firsts;
+  for (const DiffedPair& pair : pairs) {
+    report::NamedFirst& named = firsts.emplace_back();
+    named.before = pair.before, named.after = pair.after;
+    if (pair.before.empty() || pair.after.empty()) continue;
+    const auto before = compared_model(pair.before), after = compared_model(pair.after);
+    if (!before) return fail(before.error());
+    if (!after) return fail(after.error());
+    ProgressLine progress("comparing");
+    auto first = first_difference(*before, *after, [&](double part) { progress.update(part); });
+    if (!first) return fail(first.error());
+    named.first = std::move(*first);
+  }
+  const int status = write_out([&](const report::Output& out) {
+    if (options.json()) return write_first_json(firsts, out);
+    for (const report::NamedFirst& named : firsts) write_first(named, out);
+  });
+  if (status != kDone) return status;
+  return std::ranges::any_of(firsts, &report::NamedFirst::differs) ? kNo : kDone;
+}
+
 int run(const DiffOptions& options) {
   const auto pairs = diffed_pairs(options);
   if (!pairs) return fail(pairs.error());
+  if (options.first) return run_first(*pairs, options);
   std::vector<NamedDiff> diffs;
   for (const DiffedPair& pair : *pairs) {
     auto diff = diff_of(pair, options);
@@ -229,10 +271,14 @@ void add_diff(CLI::App& app, Action& chosen) {
                       "this folder)");
   const std::vector<std::string> by(std::begin(analysis::kDiffByNames),
                                     std::end(analysis::kDiffByNames));
+  CLI::Option* first = command->add_flag("--first", options->first,
+                                         "Only the first draw or dispatch that differs, and its "
+                                         "first line: for two runs of a program");
   command
       ->add_option("--by", options->by,
                    "pass, pipeline, shader, function, line or draw; default: all of them")
       ->check(one_of(by))
+      ->excludes(first)
       ->type_name("WHAT");
   command
       ->add_option("--top", options->top,

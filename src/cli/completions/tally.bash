@@ -96,7 +96,7 @@ _tally() {
         --device) _tally_files ;;
         --format) _tally_words 'text markdown json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --source --device --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --first --by --top --sort --source --device --format --width' || _tally_files ;;
       esac
       ;;
     snapshot)

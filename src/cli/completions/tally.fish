@@ -63,6 +63,7 @@ complete -c tally -n '__fish_seen_subcommand_from extract' -l spirv -d 'Write SP
 complete -c tally -n '__fish_seen_subcommand_from extract' -l source -x -a 'auto debug glsl spirv' -d 'Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of the SPIR-V, else SPIR-V), debug, glsl or spirv'
 complete -c tally -n __fish_use_subcommand -a diff -d 'Show what changed between two captures, or folders of captures'
 complete -c tally -n '__fish_seen_subcommand_from diff' -s h -l help -d 'Print this help message and exit'
+complete -c tally -n '__fish_seen_subcommand_from diff' -l first -d 'Only the first draw or dispatch that differs, and its first line: for two runs of a program'
 complete -c tally -n '__fish_seen_subcommand_from diff' -l by -x -a 'pass pipeline shader function line draw' -d 'pass, pipeline, shader, function, line or draw; default: all of them'
 complete -c tally -n '__fish_seen_subcommand_from diff' -l top -x -d 'Rows of a table, 0 for all (text: 20, of an overview 10; JSON: all)'
 complete -c tally -n '__fish_seen_subcommand_from diff' -l sort -x -d 'Sort by the change of this metric, e.g. texture_samples or draws'

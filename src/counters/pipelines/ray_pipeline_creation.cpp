@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "counters/pipelines/object_state.h"
 #include "counters/pipelines/pipeline_contents.h"
@@ -29,11 +28,6 @@ uint32_t max_shards_log2(uint32_t capacity) {
 }
 
 // One pipeline in the making.
-//
-// Shaders of libraries are compiled before it is known what they are linked with, and always read
-// their record pointer. With descriptor heaps the others must leave its bytes alone. So the layer
-// moves push-constant blocks of stages that count nothing too, and has a twin of a library that it
-// changes: the application's own, for pipelines in which another shader reads those bytes.
 class Draft {
  public:
   Draft(ObjectState& state, const Info& original)
@@ -47,24 +41,20 @@ class Draft {
     remove_flag();
     counting_ = plain_;
     find_libraries();
-    moves_ = layout_ && layout_->moves_blocks() && state.needs.instrumentation &&
-             (is_library() || any_library_counts());
   }
-  ~Draft() { state_.device.next.DestroyPipeline(state_.device.handle, twin_, nullptr); }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
   // True if the layer changes the create info, or must know the pipeline.
   bool needed() const {
     const bool linkable = state_.needs.instrumentation && is_library();
-    return counts_ || moves_ || changes_chain_ || linkable || any_library_counts() ||
+    return counts_ || changes_chain_ || linkable || any_library_counts() ||
            (layout_ && layout_->covers_slot());
   }
 
   void build() {
     program_ = std::make_shared<Program>();
-    if (counts_ || moves_) instrument_stages();
-    if (clashes()) use_twins();
+    if (counts_) instrument_stages();
     add_libraries();
   }
 
@@ -72,23 +62,12 @@ class Draft {
   const Info& counting() const { return counting_; }
   bool replaces_stages() const { return counting_.pStages != plain_.pStages; }
 
-  // Call if the driver does not create the pipeline with other stages than the application's.
+  // Call if the driver created the pipeline with the application's stages.
   void drop_own_stages() {
-    drop_changes();
-    const bool heaps = layout_ && layout_->has_heaps();
-    if ((heaps && is_library()) || clashes()) use_twins();
+    counting_ = plain_;
+    program_ = std::make_shared<Program>();
+    range_.reset();
     add_libraries();
-  }
-
-  bool needs_twin() const {
-    return is_library() && layout_ && layout_->has_heaps() && changes_shaders();
-  }
-  // The application's library, of which no shader is changed.
-  VkResult create_twin(VkPipelineCache cache) {
-    const Info info = with_twins();
-    return vk::own("vkCreateRayTracingPipelinesKHR",
-                   state_.device.next.CreateRayTracingPipelinesKHR(
-                       state_.device.handle, VK_NULL_HANDLE, cache, 1, &info, nullptr, &twin_));
   }
 
   // Call with the new pipeline, when nothing can fail any more.
@@ -106,7 +85,7 @@ class Draft {
     auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
     pipeline->handle = handle;
     pipeline->layout = layout_;
-    pipeline->instrumented = flagged_ && !program_->stages.empty();
+    pipeline->instrumented = flagged_;
     pipeline->ray_stages = stage_count();
     if (is_library()) {
       if (range_) pipeline->ranges.push_back(range_);
@@ -116,9 +95,7 @@ class Draft {
                                 library->ranges.end());
       }
     }
-    if (changes_shaders()) pipeline->keep(Variant::Blocks, {handle, program_, {}});
-    if (twin_ != VK_NULL_HANDLE)
-      pipeline->keep(Variant::Plain, {std::exchange(twin_, VK_NULL_HANDLE), nullptr, {}});
+    if (!program_->stages.empty()) pipeline->keep(Variant::Blocks, {handle, program_, {}});
     state_.pipelines.insert(handle, std::move(pipeline));
   }
 
@@ -131,12 +108,7 @@ class Draft {
   bool is_library() const {
     return (pipeline_flags(plain_) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
   }
-  // Or has moved push constants.
-  bool any_library_counts() const {
-    return !uses_twins_ && std::ranges::any_of(libraries_, program_of);
-  }
-  // True if a record pointer has to be pushed before each trace.
-  bool changes_shaders() const { return replaces_stages() || any_library_counts(); }
+  bool any_library_counts() const { return std::ranges::any_of(libraries_, program_of); }
 
   uint32_t stage_count() const {
     uint32_t count = plain_.stageCount;
@@ -160,48 +132,6 @@ class Draft {
     }
   }
 
-  // True if a shader reads push data where the pointers of others are.
-  bool clashes() const {
-    if (!layout_ || !layout_->has_heaps() || libraries_.empty() || !changes_shaders()) return false;
-    const auto reads_slots = [](const std::shared_ptr<Pipeline>& library) {
-      return !library || (!program_of(library) && library->layout->moves_blocks());
-    };
-    const bool own = plain_.stageCount != 0 && !replaces_stages() && layout_->moves_blocks();
-    return layout_->path() == AddressPath::None || own ||
-           std::ranges::any_of(libraries_, reads_slots);
-  }
-
-  void drop_changes() {
-    counting_ = plain_;
-    program_ = std::make_shared<Program>();
-    range_.reset();
-  }
-
-  // Runs uncounted: the shaders of libraries too.
-  void use_twins() {
-    if (uses_twins_) return;
-    if (counts_ && !reason_)
-      reason_ = "its libraries read push data where the record pointer of others is";
-    plain_ = with_twins();
-    drop_changes();
-    uses_twins_ = true;
-  }
-
-  // The application's create info with the application's own libraries.
-  Info with_twins() {
-    Info info = plain_;
-    if (libraries_.empty()) return info;
-    twins_ = *plain_.pLibraryInfo;
-    twin_handles_.assign(twins_.pLibraries, twins_.pLibraries + twins_.libraryCount);
-    for (size_t i = 0; i < libraries_.size(); ++i) {
-      const PipelineVariant* twin = libraries_[i] ? libraries_[i]->find(Variant::Plain) : nullptr;
-      if (twin) twin_handles_[i] = twin->handle;
-    }
-    twins_.pLibraries = twin_handles_.data();
-    info.pLibraryInfo = &twins_;
-    return info;
-  }
-
   // Null if the stages may be instrumented.
   const char* reason_against_counting() const {
     if (!layout_ || layout_->path() == AddressPath::None) {
@@ -216,21 +146,15 @@ class Draft {
 
   void instrument_stages() {
     if (plain_.stageCount == 0) return;
-    if (const char* reason = reason_against_counting()) {
-      if (counts_) reason_ = reason;
-      return;
-    }
+    reason_ = reason_against_counting();
+    if (reason_) return;
     std::vector<Stage> sources;
     for (uint32_t i = 0; i < plain_.stageCount; ++i) {
       sources.emplace_back(&plain_.pStages[i], find_code(state_, plain_.pStages[i]));
     }
     StageVariants::Request request;
     request.addressing = layout_->addressing(false);
-    if (counts_) {
-      request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
-    } else {
-      request.variant = Variant::Plain;
-    }
+    request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
     stages_.build(state_.instrumenter, sources, request);
     if (stages_.reads_slots()) {
       reason_ = "a shader that cannot be changed reads push data where the record pointer is";
@@ -271,8 +195,7 @@ class Draft {
     program_->max_shards_log2 = linked ? 0 : max_shards_log2(program_->capacities[0]);
     uint32_t first_stage = plain_.stageCount;
     for (const auto& library : libraries_) {
-      const Program* program = uses_twins_ ? nullptr : program_of(library);
-      if (program) {
+      if (const Program* program = program_of(library)) {
         program_->uncounted |= program->uncounted;
         program_->capacities[0] = std::max(program_->capacities[0], program->capacities[0]);
         for (StageProgram stage : program->stages) {
@@ -311,11 +234,6 @@ class Draft {
   bool flagged_ = false;
   bool counts_ = false;  // flagged, or any pipeline may be bound while a query is active
   bool changes_chain_ = false;
-  bool moves_ = false;       // push constants, also if nothing counts
-  bool uses_twins_ = false;  // nothing is changed
-  VkPipeline twin_ = VK_NULL_HANDLE;
-  VkPipelineLibraryCreateInfoKHR twins_{};
-  std::vector<VkPipeline> twin_handles_;
 };
 
 class Batch {
@@ -333,12 +251,10 @@ class Batch {
     VkResult result = call(&Draft::counting);
     if (result < VK_SUCCESS && std::ranges::any_of(drafts_, &Draft::replaces_stages)) {
       result = create_plain(result);
-    } else if (const VkResult twins = create_twins(); twins != VK_SUCCESS) {
-      result = create_plain(twins);
     }
     // A failure here must not leave the application with pipelines of a failed call.
     const VkResult adopted = vk::guarded([&] {
-      if (refusal_ != VK_SUCCESS && result >= VK_SUCCESS) note_refusal();
+      if (refusal_ != VK_SUCCESS) drop_own_stages(result >= VK_SUCCESS);
       adopt();
       return VK_SUCCESS;
     });
@@ -360,20 +276,13 @@ class Batch {
   VkResult create_plain(VkResult refusal) {
     destroy();
     refusal_ = refusal;
-    for (Draft& draft : drafts_) draft.drop_own_stages();
     return call(&Draft::plain);
   }
 
-  VkResult create_twins() {
-    for (size_t i = 0; i < drafts_.size(); ++i) {
-      if (pipelines_[i] == VK_NULL_HANDLE || !drafts_[i].needs_twin()) continue;
-      const VkResult result = drafts_[i].create_twin(cache_);
-      if (result != VK_SUCCESS) return result;
-    }
-    return VK_SUCCESS;
-  }
-
-  void note_refusal() {
+  // `created`: with the application's stages.
+  void drop_own_stages(bool created) {
+    for (Draft& draft : drafts_) draft.drop_own_stages();
+    if (!created) return;
     state_.device.messages.notice(
         kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
         fmt::format("ray-tracing pipelines run uninstrumented: the driver rejected their "

@@ -23,6 +23,8 @@ using analysis::Table;
 using analysis::Unit;
 using analysis::ValuePair;
 
+constexpr size_t kCauses = 10;  // in a document
+
 ValuePair values_of(const Finding& finding) { return {finding.before, finding.after}; }
 
 Row row_of(const Finding& finding) {
@@ -40,11 +42,23 @@ Row row_of(const Finding& finding) {
 std::string result_text(const SceneCheck& check) {
   const std::string all = counted(check.result.compared, "count");
   if (check.result.findings.empty()) return fmt::format("{}: {} as expected", check.scene, all);
-  return fmt::format("{}: {} of {} outside of its limit", check.scene,
-                     with_separators(check.result.findings.size()), all);
+  const std::string found = with_separators(check.result.findings.size());
+  if (check.result.by_driver)
+    return fmt::format("{}: the driver changed {} of {}", check.scene, found, all);
+  return fmt::format("{}: {} of {} outside of its limit", check.scene, found, all);
 }
 
 }  // namespace
+
+std::vector<std::string> driver_lines(const SceneCheck& check) {
+  if (!check.result.by_driver || check.result.findings.empty()) return {};
+  std::set<std::string> metrics;
+  for (const Finding& finding : check.result.findings) metrics.insert(finding.key.metric);
+  std::string names;
+  for (const std::string& metric : metrics) names += (names.empty() ? "" : ", ") + metric;
+  return {"The driver changed these counts: the shaders, draws and dispatches are the same.",
+          "Changed metrics: " + names, "Snapshot: " + check.driver, "Now: " + check.result.driver};
+}
 
 Table check_table(const SceneCheck& check, size_t top) {
   Table table{.id = "check", .title = result_text(check), .columns = {}, .rows = {}};
@@ -100,6 +114,8 @@ std::string check_markdown(const std::vector<SceneCheck>& checks) {
     if (check.result.findings.empty()) {
       document.add(markdown_text(result_text(check)));
     } else {
+      for (const std::string& line : driver_lines(check)) document.add(markdown_text(line));
+      if (!check.result.by_driver) add_causes(check.result.causes, kCauses, document);
       document.add(check_table(check, 0));
       for (const std::string& way : how_to_accept(check))
         document.add("To accept: " + markdown_code(way));
@@ -156,7 +172,19 @@ std::string junit_case(const Case& tested, const std::vector<std::string>& findi
   return text + "</failure>\n    </testcase>\n";
 }
 
+// The causes of a failed scene.
+std::vector<std::string> cause_texts(const SceneCheck& check) {
+  const analysis::CheckResult& result = check.result;
+  if (result.findings.empty()) return {};
+  if (result.by_driver) return {driver_lines(check).front()};
+  std::vector<std::string> texts;
+  for (const analysis::Cause& cause : result.causes.list)
+    texts.push_back(cause_text(result.causes, cause));
+  return texts;
+}
+
 std::string junit_suite(const SceneCheck& check) {
+  const std::vector<std::string> causes = cause_texts(check);
   std::map<Case, std::vector<std::string>> cases;
   for (const auto& [key, count] : check.result.counts) cases[{key.kind, key.name}];
   size_t failures = 0;
@@ -165,8 +193,10 @@ std::string junit_suite(const SceneCheck& check) {
     failures += findings.empty();
     findings.push_back(finding_text(finding));
   }
-  std::string text = fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n",
-                                 xml(check.scene), cases.size(), failures);
+  std::string text =
+      fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml(check.scene),
+                  cases.size() + causes.size(), failures + causes.size());
+  for (const std::string& cause : causes) text += junit_case({"cause", cause}, {cause});
   for (const auto& [tested, findings] : cases) text += junit_case(tested, findings);
   return text + "  </testsuite>\n";
 }
@@ -191,15 +221,42 @@ std::string metric_name(const std::string& id) {
   return name;
 }
 
+Json sarif_location(const std::string& file, uint32_t line) {
+  Json location = {{"artifactLocation", {{"uri", file}}}};
+  if (line != 0) location["region"] = {{"startLine", line}};
+  return {{"physicalLocation", location}};
+}
+
 Json sarif_result(const SceneCheck& check, const Finding& finding) {
-  Json location = {{"artifactLocation", {{"uri", finding.file}}}};
-  if (finding.line != 0) location["region"] = {{"startLine", finding.line}};
   return {{"ruleId", "tally/" + finding.key.metric},
           {"level", "error"},
           {"message",
            {{"text", fmt::format("{} {} in {}: {}", finding.key.kind, finding.key.name, check.scene,
                                  finding_text(finding))}}},
-          {"locations", Json::array({{{"physicalLocation", location}}})}};
+          {"locations", Json::array({sarif_location(finding.file, finding.line)})}};
+}
+
+// A cause at its edited lines, or else at its loop or line; nothing where it has no place.
+void add_sarif_cause(const SceneCheck& check, const analysis::Cause& cause, Json& results) {
+  Json places = Json::array();
+  for (const analysis::EditedLine& line : cause.lines)
+    places.push_back(sarif_location(line.file, line.line));
+  Json related = Json::array();
+  for (const analysis::CountChange& loop : cause.loops)
+    (places.empty() ? places : related).push_back(sarif_location(loop.file, loop.line));
+  if (places.empty() && !cause.other_lines.empty())
+    places.push_back(sarif_location(cause.other_lines[0].file, cause.other_lines[0].line));
+  if (places.empty() || cause.amount() == 0) return;
+  const std::string text = check.scene + ": " + cause_text(check.result.causes, cause);
+  for (size_t p = 0; p < places.size(); ++p) {
+    Json result = {{"ruleId", "tally/cause"},
+                   {"level", "error"},
+                   {"message", {{"text", text}}},
+                   {"locations", Json::array({places[p]})}};
+    if (!related.empty()) result["relatedLocations"] = related;
+    results.push_back(std::move(result));
+    if (cause.lines.empty()) break;  // one place is enough
+  }
 }
 
 }  // namespace
@@ -229,6 +286,12 @@ std::string check_sarif(const std::vector<SceneCheck>& checks, const std::string
   Json results = Json::array();
   std::set<std::string> metrics;
   for (const SceneCheck& check : checks) {
+    if (!check.result.findings.empty() && !check.result.by_driver)
+      for (const analysis::Cause& cause : check.result.causes.list)
+        add_sarif_cause(check, cause, results);
+  }
+  const bool has_causes = !results.empty();
+  for (const SceneCheck& check : checks) {
     for (const Finding& finding : check.result.findings) {
       if (finding.file.empty()) continue;
       results.push_back(sarif_result(check, finding));
@@ -236,6 +299,9 @@ std::string check_sarif(const std::vector<SceneCheck>& checks, const std::string
     }
   }
   Json rules = Json::array();
+  if (has_causes)
+    rules.push_back(
+        {{"id", "tally/cause"}, {"shortDescription", {{"text", "Why counts changed"}}}});
   for (const std::string& metric : metrics) {
     rules.push_back({{"id", "tally/" + metric},
                      {"shortDescription", {{"text", "The count of " + metric + " is too high"}}}});

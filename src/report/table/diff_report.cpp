@@ -220,6 +220,121 @@ Table diff_table(const CaptureDiff& diff, DiffBy by, size_t metric, size_t top) 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+using analysis::Cause;
+using analysis::Causes;
+
+size_t shown(const Causes& causes, size_t top) {
+  return top == 0 ? causes.list.size() : std::min(top, causes.list.size());
+}
+
+std::string rest_text(const Causes& causes, size_t count) {
+  int64_t amount = 0;
+  for (size_t c = count; c < causes.list.size(); ++c) amount += causes.list[c].amount();
+  return fmt::format("{} not shown; {} {}{}", counted(causes.list.size() - count, "more cause"),
+                     causes.metric_title, amount < 0 ? "-" : "+",
+                     with_separators(analysis::magnitude(amount)));
+}
+
+Json place_json(const std::string& file, uint32_t line) {
+  Json json = {{"file", file}};
+  if (line != 0) json["line"] = line;
+  return json;
+}
+
+Json lines_json(const Cause& cause) {
+  Json lines = Json::array();
+  for (const analysis::EditedLine& line : cause.lines) {
+    Json json = place_json(line.file, line.line);
+    if (line.old_line != 0) json["old_line"] = line.old_line;
+    if (!line.text.empty()) json["text"] = line.text;
+    if (!line.old_text.empty()) json["old_text"] = line.old_text;
+    json["code"] = line.code;
+    lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+Json changes_json(const std::vector<analysis::CountChange>& changes, const char* base,
+                  const char* count) {
+  Json list = Json::array();
+  for (const analysis::CountChange& change : changes) {
+    Json json = place_json(change.file, change.line);
+    json["before"] = {{base, change.base_before}, {count, change.before}};
+    json["after"] = {{base, change.base_after}, {count, change.after}};
+    json["amount"] = change.part;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json cause_json(const Causes& causes, const Cause& cause) {
+  Json json = {{"kind", cause_name(cause.kind)},
+               {"text", cause_text(causes, cause)},
+               {"amount", cause.amount()},
+               {"parts",
+                {{"code", cause.parts.code},
+                 {"executions", cause.parts.executions},
+                 {"invocations", cause.parts.invocations},
+                 {"commands", cause.parts.commands}}},
+               {"shaders", cause.shaders}};
+  if (!cause.pass.empty()) json["pass"] = cause.pass;
+  if (!cause.lines.empty()) json["lines"] = lines_json(cause);
+  if (!cause.loops.empty()) json["loops"] = changes_json(cause.loops, "entries", "iterations");
+  if (!cause.other_lines.empty())
+    json["other_lines"] = changes_json(cause.other_lines, "invocations", "executions");
+  return json;
+}
+
+}  // namespace
+
+std::string causes_title(const Causes& causes) {
+  return "Causes of the change: " + total_text(causes);
+}
+
+void write_causes(const Causes& causes, size_t top, size_t width, const Output& out) {
+  if (causes.list.empty()) return;
+  out(printable(causes_title(causes)) + "\n\n");
+  const size_t count = shown(causes, top);
+  for (size_t c = 0; c < count; ++c) {
+    const Cause& cause = causes.list[c];
+    out(wrapped(printable(cause_text(causes, cause)), width));
+    if (const std::string parts = parts_text(causes, cause); !parts.empty())
+      out(wrapped("  " + printable(parts), width));
+  }
+  if (count < causes.list.size()) out(wrapped(rest_text(causes, count), width));
+  out("\n");
+}
+
+void add_causes(const Causes& causes, size_t top, MarkdownDocument& document) {
+  if (causes.list.empty()) return;
+  document.add(markdown_text(causes_title(causes)));
+  const size_t count = shown(causes, top);
+  std::string list;
+  for (size_t c = 0; c < count; ++c) {
+    const Cause& cause = causes.list[c];
+    list += "- " + markdown_text(cause_text(causes, cause)) + "\n";
+    if (const std::string parts = parts_text(causes, cause); !parts.empty())
+      list += "  " + markdown_text("(" + parts + ")") + "\n";
+  }
+  if (count < causes.list.size()) list += "- " + rest_text(causes, count) + "\n";
+  list.pop_back();
+  document.add(list);
+}
+
+std::string causes_json(const Causes& causes) {
+  if (causes.metric.empty()) return "null";
+  Json list = Json::array();
+  for (const Cause& cause : causes.list) list.push_back(cause_json(causes, cause));
+  const Json json = {{"metric", causes.metric},
+                     {"before", causes.before},
+                     {"after", causes.after},
+                     {"list", std::move(list)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+namespace {
+
 using analysis::CaptureDiff;
 using analysis::Difference;
 using analysis::Metric;
@@ -297,7 +412,8 @@ void write_diff(const NamedDiff& named, const DiffJsonOptions& options, const Ou
   const CaptureDiff& diff = named.diff;
   out("    {\n      \"before\": " + json_text(capture_json(named.before, diff.before)) +
       ",\n      \"after\": " + json_text(capture_json(named.after, diff.after)) +
-      ",\n      \"notes\": " + json_text(diff.notes) + ",\n      \"tables\": [");
+      ",\n      \"notes\": " + json_text(diff.notes) +
+      ",\n      \"causes\": " + causes_json(diff.causes) + ",\n      \"tables\": [");
   for (size_t t = 0; t < options.by.size(); ++t) {
     out(t == 0 ? "\n" : ",\n");
     write_table(diff, options.by[t], options, out);
@@ -316,6 +432,95 @@ void write_diff_json(const std::vector<NamedDiff>& diffs, const DiffJsonOptions&
     write_diff(diffs[i], options, out);
   }
   out(diffs.empty() ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+namespace {
+
+using analysis::FirstDifference;
+using analysis::FirstPlace;
+
+std::string first_change_text(uint64_t before, uint64_t after) {
+  return fmt::format("{} before, {} now", with_separators(before), with_separators(after));
+}
+
+std::string first_place_text(const FirstPlace& place) {
+  if (place.line == 0)
+    return fmt::format("{}, block {}: executed {}", place.shader, place.block,
+                       first_change_text(place.before, place.after));
+  const std::string file =
+      place.file.empty() ? place.shader : place.file.substr(place.file.find_last_of("/\\") + 1);
+  return fmt::format("{}:{}: executed {}: {}", file, place.line,
+                     first_change_text(place.before, place.after), place.text);
+}
+
+// The difference within a command that both captures have.
+std::string what_differs(const FirstDifference& first) {
+  if (first.place) return first_place_text(*first.place);
+  if (first.metric.empty()) return "Its shaders have other code: tally diff shows which lines.";
+  return fmt::format("{}: {}; every line was executed equally often", first.metric,
+                     first_change_text(first.metric_before, first.metric_after));
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json first_json(const FirstDifference& first) {
+  Json json = {{"frame", first.frame},
+               {"number", first.number},
+               {"same_before", first.same_before},
+               {"before", text_or_null(first.before)},
+               {"after", text_or_null(first.after)}};
+  if (first.place) {
+    json["place"] = {{"shader", first.place->shader}, {"block", first.place->block}};
+    if (!first.place->file.empty()) json["place"]["file"] = first.place->file;
+    if (first.place->line != 0) json["place"]["line"] = first.place->line;
+    if (!first.place->text.empty()) json["place"]["text"] = first.place->text;
+    json["place"]["before"] = first.place->before;
+    json["place"]["after"] = first.place->after;
+  }
+  if (!first.metric.empty())
+    json["metric"] = {
+        {"id", first.metric}, {"before", first.metric_before}, {"after", first.metric_after}};
+  return json;
+}
+
+}  // namespace
+
+void write_first(const NamedFirst& named, const Output& out) {
+  const auto line = [&out](const std::string& text) { out(printable(text) + "\n"); };
+  if (named.before.empty() || named.after.empty()) {
+    line(named.before.empty() ? named.after + " is new" : named.before + " is gone");
+    return;
+  }
+  line(named.before + " -> " + named.after);
+  out("\n");
+  if (!named.first) {
+    line("  No difference: every draw and dispatch did the same.");
+    return;
+  }
+  const FirstDifference& first = *named.first;
+  line(
+      fmt::format("  The first difference is draw or dispatch {} of frame {}, after {} that did "
+                  "the same.",
+                  first.number, first.frame, counted(first.same_before, "command")));
+  if (first.before == first.after) {
+    line("  " + first.after);
+    line("  " + what_differs(first));
+    return;
+  }
+  line("  Before: " + (first.before.empty() ? "none" : first.before));
+  line("  Now: " + (first.after.empty() ? "none" : first.after));
+}
+
+void write_first_json(const std::vector<NamedFirst>& firsts, const Output& out) {
+  Json diffs = Json::array();
+  for (const NamedFirst& named : firsts) {
+    diffs.push_back({{"before", text_or_null(named.before)},
+                     {"after", text_or_null(named.after)},
+                     {"first", named.first ? first_json(*named.first) : Json()}});
+  }
+  const Json json = {
+      {"format", "tally-first-difference"}, {"version", kFirstJsonVersion}, {"diffs", diffs}};
+  out(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace tally::report

@@ -1,14 +1,18 @@
 // Differences as tables of text: the counts before and after, and by how much they changed.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/diff/causes.h"
 #include "analysis/diff/difference.h"
+#include "analysis/diff/first_difference.h"
 #include "analysis/tables/table.h"
 #include "base/status.h"
 #include "report/table/output.h"
+#include "report/table/text_table.h"
 
 namespace tally::report {
 
@@ -46,5 +50,29 @@ struct DiffJsonOptions {
 
 void write_diff_json(const std::vector<NamedDiff>& diffs, const DiffJsonOptions& options,
                      const Output& out);
+
+// The causes of a change, also those of `tally check`.
+
+// "Causes of the change: cost 1,000 -> 1,193, +19.3 %"
+std::string causes_title(const analysis::Causes& causes);
+// `top`: causes, 0 for all. Nothing is written if there are none.
+void write_causes(const analysis::Causes& causes, size_t top, size_t width, const Output& out);
+void add_causes(const analysis::Causes& causes, size_t top, MarkdownDocument& document);
+// An object; "null" if there are none.
+std::string causes_json(const analysis::Causes& causes);
+
+// The first difference between two captures of one program, as `tally diff --first` shows it.
+
+struct NamedFirst {
+  std::string before, after;  // the files; empty: there is none
+  std::optional<analysis::FirstDifference> first;
+
+  bool differs() const { return before.empty() || after.empty() || first.has_value(); }
+};
+
+void write_first(const NamedFirst& named, const Output& out);
+
+inline constexpr int kFirstJsonVersion = 1;
+void write_first_json(const std::vector<NamedFirst>& firsts, const Output& out);
 
 }  // namespace tally::report

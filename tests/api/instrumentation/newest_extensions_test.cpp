@@ -13,9 +13,6 @@
 #include "full_screen.vert.h"
 #include "orange.frag.h"
 #include "support/environment.h"
-#include "support/instrumentation.h"
-#include "support/render_target.h"
-#include "support/shader_objects.h"
 
 namespace tally::test {
 namespace {
@@ -152,64 +149,6 @@ TEST_F(NewestExtensions, variants_index_with_64_bits_where_their_pipeline_does) 
   }
   EXPECT_EQ(created().plain, before.plain);
   EXPECT_EQ(created().wide, before.wide + 2) << "the pipeline and its variant";
-}
-
-// Alone, linked, and restored from binaries.
-TEST_F(NewestExtensions, variants_of_shader_objects_index_with_64_bits_where_these_do) {
-  if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
-    GTEST_SKIP() << "no shader objects";
-  }
-  VkPhysicalDeviceShaderObjectFeaturesEXT objects{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
-  VkPhysicalDeviceShader64BitIndexingFeaturesEXT feature{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_64_BIT_INDEXING_FEATURES_EXT, &objects, VK_TRUE};
-  start({}, {.driver_layers = {kNewestDriver},
-             .device_extensions = {VK_EXT_SHADER_64BIT_INDEXING_EXTENSION_NAME,
-                                   VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
-             .device_next = &feature});
-  const auto created = [&] {
-    return function<newest::GetIndexingCounts>(newest::kIndexingCounts)(context().device());
-  };
-  const auto infos = [](VkShaderCreateFlagsEXT flags) {
-    flags |= VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
-    return std::vector<ShaderObjectInfo>{
-        {.shader = {VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-         .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .flags = flags},
-        {.shader = {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}, .flags = flags}};
-  };
-  const RenderTarget target(context());
-  const auto expect_alike = [&](const std::vector<ShaderObjectInfo>& made, bool wide) {
-    const newest::IndexingCounts before = created();
-    const ShaderObjects shaders(context(), made);
-    const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      target.begin(commands);
-      set_draw_state(context(), commands);
-      unbind_graphics_shaders(context(), commands);
-      shaders.bind(commands);
-      vkCmdDraw(commands, 3, 1, 0, 0);
-      target.end(commands);
-      instrumentation.end(commands);
-      full_barrier(commands);
-    });
-    EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 0).invocations(),
-              64u * 64u);
-    const newest::IndexingCounts after = created();
-    EXPECT_EQ(after.wide_shaders - before.wide_shaders, wide ? 4u : 0u) << "with their variants";
-    EXPECT_EQ(after.plain_shaders - before.plain_shaders, wide ? 0u : 4u) << "with their variants";
-  };
-  for (const bool wide : {false, true}) {
-    const VkShaderCreateFlagsEXT flags = wide ? newest::kWideShader : 0;
-    expect_alike(infos(flags), wide);
-    expect_alike(infos(flags | VK_SHADER_CREATE_LINK_STAGE_BIT_EXT), wide);
-    const ShaderObjects originals(context(), infos(flags));
-    const std::vector<std::byte> binaries[] = {originals.binary(0), originals.binary(1)};
-    std::vector<ShaderObjectInfo> restored = infos(flags);
-    for (size_t i = 0; i < restored.size(); ++i) restored[i].binary = binaries[i];
-    expect_alike(restored, wide);
-  }
 }
 
 }  // namespace

@@ -31,10 +31,12 @@ uint64_t flags_of(const Info& info) {
   return flags ? flags->flags : info.flags;
 }
 
-// `create` calls the driver.
-template <typename Info, typename Create>
-VkResult create_below(Device& device, uint32_t count, const Info* infos, VkPipeline* pipelines,
-                      Create create) {
+template <auto kNext, typename Info>
+VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice handle, VkPipelineCache cache,
+                                                uint32_t count, const Info* infos,
+                                                const VkAllocationCallbacks* allocator,
+                                                VkPipeline* pipelines) {
+  Device& device = device_of(handle);
   std::vector<Info> below(infos, infos + count);
   std::deque<vk::ChainCopy> chains;
   for (Info& info : below) {
@@ -58,7 +60,8 @@ VkResult create_below(Device& device, uint32_t count, const Info* infos, VkPipel
     if (info.layout != VK_NULL_HANDLE) fail("a pipeline with heaps has a layout");
     info.layout = device.heap_layout;
   }
-  const VkResult result = create(below.data());
+  const VkResult result =
+      (device.next.*kNext)(handle, cache, count, below.data(), allocator, pipelines);
   const std::lock_guard lock(device.mutex);
   for (uint32_t i = 0; i < count; ++i) {
     const bool heaps = (flags_of(infos[i]) & VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT) != 0;
@@ -66,30 +69,6 @@ VkResult create_below(Device& device, uint32_t count, const Info* infos, VkPipel
           : (void)device.heap_pipelines.erase(pipelines[i]);
   }
   return result;
-}
-
-template <auto kNext, typename Info>
-VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice handle, VkPipelineCache cache,
-                                                uint32_t count, const Info* infos,
-                                                const VkAllocationCallbacks* allocator,
-                                                VkPipeline* pipelines) {
-  Device& device = device_of(handle);
-  return create_below(device, count, infos, pipelines, [&](const Info* below) {
-    return (device.next.*kNext)(handle, cache, count, below, allocator, pipelines);
-  });
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL create_ray_pipelines(VkDevice handle,
-                                                    VkDeferredOperationKHR operation,
-                                                    VkPipelineCache cache, uint32_t count,
-                                                    const VkRayTracingPipelineCreateInfoKHR* infos,
-                                                    const VkAllocationCallbacks* allocator,
-                                                    VkPipeline* pipelines) {
-  Device& device = device_of(handle);
-  return create_below(device, count, infos, pipelines, [&](const auto* below) {
-    return device.next.CreateRayTracingPipelinesKHR(handle, operation, cache, count, below,
-                                                    allocator, pipelines);
-  });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
@@ -100,12 +79,6 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
   const VkPushConstantRange range{device.push_stages, 0, device.push_bytes};
   std::vector<VkShaderCreateInfoEXT> below(infos, infos + count);
   for (VkShaderCreateInfoEXT& info : below) {
-    {
-      const std::lock_guard lock(device.mutex);
-      ++((info.flags & kWideShader) != 0 ? device.indexing.wide_shaders
-                                         : device.indexing.plain_shaders);
-    }
-    info.flags &= ~kWideShader;
     if ((info.flags & VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT) == 0) continue;
     if (info.pushConstantRangeCount != 0) fail("a shader with heaps has push constants");
     info.flags &= ~VkFlags{VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT};
@@ -215,7 +188,8 @@ VKAPI_ATTR void VKAPI_CALL bind_pipeline(VkCommandBuffer commands, VkPipelineBin
   Descriptors& state = descriptors_of(device, commands);
   {
     const std::lock_guard lock(device.mutex);
-    state.bound_heaps[point] = device.heap_pipelines.contains(pipeline);
+    const bool heaps = device.heap_pipelines.contains(pipeline);
+    (point == VK_PIPELINE_BIND_POINT_COMPUTE ? state.compute_heaps : state.graphics_heaps) = heaps;
   }
   device.next.CmdBindPipeline(commands, point, pipeline);
 }
@@ -228,42 +202,30 @@ VKAPI_ATTR void VKAPI_CALL bind_shaders(VkCommandBuffer commands, uint32_t count
   for (uint32_t i = 0; i < count && shaders; ++i) {
     if (shaders[i] == VK_NULL_HANDLE) continue;
     const std::lock_guard lock(device.mutex);
-    const auto point = stages[i] == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                                                : VK_PIPELINE_BIND_POINT_GRAPHICS;
-    state.bound_heaps[point] = device.heap_shaders.contains(shaders[i]);
+    const bool heaps = device.heap_shaders.contains(shaders[i]);
+    (stages[i] == VK_SHADER_STAGE_COMPUTE_BIT ? state.compute_heaps : state.graphics_heaps) = heaps;
   }
   device.next.CmdBindShadersEXT(commands, count, stages, shaders);
 }
 
-void check_state(Device& device, VkCommandBuffer commands, VkPipelineBindPoint point) {
-  Descriptors& state = descriptors_of(device, commands);
-  const bool heaps = state.bound_heaps[point];
+void check_state(Device& device, VkCommandBuffer commands, bool compute) {
+  const Descriptors& state = descriptors_of(device, commands);
+  const bool heaps = compute ? state.compute_heaps : state.graphics_heaps;
   if (heaps && state.heaps_lost) fail("the descriptor heaps were invalidated");
   if (!heaps && state.sets_lost) fail("the descriptor sets were invalidated");
 }
 
 VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
   Device& device = device_of(commands);
-  check_state(device, commands, VK_PIPELINE_BIND_POINT_COMPUTE);
+  check_state(device, commands, true);
   device.next.CmdDispatch(commands, x, y, z);
 }
 
 VKAPI_ATTR void VKAPI_CALL draw(VkCommandBuffer commands, uint32_t vertices, uint32_t instances,
                                 uint32_t first_vertex, uint32_t first_instance) {
   Device& device = device_of(commands);
-  check_state(device, commands, VK_PIPELINE_BIND_POINT_GRAPHICS);
+  check_state(device, commands, false);
   device.next.CmdDraw(commands, vertices, instances, first_vertex, first_instance);
-}
-
-VKAPI_ATTR void VKAPI_CALL trace(VkCommandBuffer commands,
-                                 const VkStridedDeviceAddressRegionKHR* generation,
-                                 const VkStridedDeviceAddressRegionKHR* miss,
-                                 const VkStridedDeviceAddressRegionKHR* hit,
-                                 const VkStridedDeviceAddressRegionKHR* callable, uint32_t width,
-                                 uint32_t height, uint32_t depth) {
-  Device& device = device_of(commands);
-  check_state(device, commands, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
-  device.next.CmdTraceRaysKHR(commands, generation, miss, hit, callable, width, height, depth);
 }
 
 }  // namespace
@@ -271,18 +233,12 @@ VKAPI_ATTR void VKAPI_CALL trace(VkCommandBuffer commands,
 void prepare_heaps(VkDevice handle, Device& device, const VkDeviceCreateInfo& info,
                    uint32_t push_bytes) {
   const std::span extensions(info.ppEnabledExtensionNames, info.enabledExtensionCount);
-  const auto enables = [&](const char* extension) {
-    return std::ranges::any_of(extensions,
-                               [&](const char* name) { return std::strcmp(name, extension) == 0; });
-  };
+  const bool mesh = std::ranges::any_of(extensions, [](const char* name) {
+    return std::strcmp(name, VK_EXT_MESH_SHADER_EXTENSION_NAME) == 0;
+  });
   device.push_bytes = push_bytes;
   device.push_stages = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
-  if (enables(VK_EXT_MESH_SHADER_EXTENSION_NAME)) {
-    device.push_stages |= VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT;
-  }
-  if (enables(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME)) {
-    device.push_stages |= vk::kRayTracingStages;
-  }
+  if (mesh) device.push_stages |= VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT;
   const VkPushConstantRange range{device.push_stages, 0, push_bytes};
   const VkPipelineLayoutCreateInfo layout{
       VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, nullptr, 0, 0, nullptr, 1, &range};
@@ -306,12 +262,10 @@ void add_heap_hooks(Hooks& hooks) {
   add("vkCmdDraw", draw);
   add("vkCmdPushConstants", push_constants);
   add("vkCmdPushDataEXT", push_data);
-  add("vkCmdTraceRaysKHR", trace);
   add("vkCreateComputePipelines",
       create_pipelines<&DeviceTable::CreateComputePipelines, VkComputePipelineCreateInfo>);
   add("vkCreateGraphicsPipelines",
       create_pipelines<&DeviceTable::CreateGraphicsPipelines, VkGraphicsPipelineCreateInfo>);
-  add("vkCreateRayTracingPipelinesKHR", create_ray_pipelines);
   add("vkCreateShadersEXT", create_shaders);
   add(kIndexingCounts, indexing_counts);
 }

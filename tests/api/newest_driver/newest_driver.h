@@ -1,8 +1,7 @@
 // A layer that stands for a driver with VK_KHR_device_address_commands,
 // VK_EXT_primitive_restart_index, vkCmdEndRendering2KHR of VK_KHR_maintenance10,
 // VK_KHR_internally_synchronized_queues, VK_EXT_custom_resolve (without a resolve) and
-// VK_EXT_shader_64bit_indexing (whose pipelines and shader objects it counts). It is the lowest of
-// a test's layers.
+// VK_EXT_shader_64bit_indexing (whose pipelines it counts). It is the lowest of a test's layers.
 //
 // It translates each address into the buffer that it belongs to, and calls the command that takes a
 // buffer. It ignores restart indices: it draws with the default index, while the layer
@@ -41,14 +40,10 @@ inline constexpr VkQueryType kQueryTypes[] = {kElapsedTime, kEncodeFeedback,
                                               VK_QUERY_TYPE_MICROMAP_COMPACTED_SIZE_EXT};
 inline constexpr uint64_t kFirstResult = 1000;
 
-// VK_SHADER_CREATE_64_BIT_INDEXING_BIT_EXT, newer than the headers of Debian 12.
-inline constexpr VkShaderCreateFlagsEXT kWideShader = 0x8000;
-
-// A device function: how many pipelines and shader objects the driver has created without and with
-// VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT or VK_SHADER_CREATE_64_BIT_INDEXING_BIT_EXT.
+// A device function: how many pipelines the driver has created without and with
+// VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT.
 struct IndexingCounts {
   uint32_t plain = 0, wide = 0;
-  uint32_t plain_shaders = 0, wide_shaders = 0;
 };
 inline constexpr const char* kIndexingCounts = "vkGetIndexingCountsTALLY";
 using GetIndexingCounts = IndexingCounts(VKAPI_PTR*)(VkDevice);
@@ -93,11 +88,9 @@ TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
   X(CmdDraw, "")                            \
   X(CmdExecuteCommands, "")                 \
   X(CmdPushConstants, "")                   \
-  X(CmdTraceRaysKHR, "")                    \
   X(CreateComputePipelines, "")             \
   X(CreateGraphicsPipelines, "")            \
   X(CreatePipelineLayout, "")               \
-  X(CreateRayTracingPipelinesKHR, "")       \
   X(CreateShadersEXT, "")                   \
   X(DestroyPipelineLayout, "")              \
   X(CreateBuffer, "")                       \
@@ -128,7 +121,7 @@ struct Descriptors {
   Kind kind = Kind::None;
   bool sets = false, sets_lost = false;
   bool heaps = false, heaps_lost = false;
-  std::map<VkPipelineBindPoint, bool> bound_heaps;  // of what is bound
+  bool graphics_heaps = false, compute_heaps = false;  // of what is bound
 };
 
 struct Device {

@@ -58,7 +58,7 @@ ALLOWED = {
     "store/write": {"base", "picture", "store/format", "store/stream", "store/read"},
     "analysis/model": MODEL | {"spirv/ir"},
     "analysis/source": MODEL | {"spirv/analysis/cfg.h", "spirv/ir"},
-    "analysis/cost": MODEL | {"analysis/source"},
+    "analysis/cost": MODEL | {"analysis/source", "spirv/analysis/cfg.h", "spirv/analysis/loops.h"},
     "analysis/findings": ANALYSIS | {"spirv/ir", "spirv/analysis"},
     "analysis/tables": ANALYSIS | {"analysis/findings"},
     "analysis/coverage": ANALYSIS,

@@ -1,7 +1,7 @@
 // Rows of one capture by frame, pass, pipeline, label, shader, function, line or draw, as `tally report --by`.
 
 import { add, type Exact, type Values } from '../exact';
-import { counted, type Unit } from '../format';
+import type { Unit } from '../format';
 import type { Model, TableName } from './model';
 import { codeOf, commandsOf, formatSteps, passesOf, type Code, type Kind, type Scope, type Step } from './scope';
 import { BlockSums, sumBy, Sums } from './sums';
@@ -30,17 +30,13 @@ export interface Groups {
   step: (row: number) => Step | null; // narrows a scope to the row
   isWhole: (row: number) => boolean;  // false for nested labels, whose values their enclosing labels include
   lacks: (row: number) => boolean;    // ran without being counted: its metrics are not known
-  lacksPart: (row: number) => boolean; // some of its commands did
-  uncovered: () => number;            // uncounted commands that no row stands for
 }
 
-// Why the rows do not cover the whole, so that there is no share of it; empty if they do.
-export function whyNoShare(groups: Groups): string {
-  const uncovered = groups.uncovered();
-  if (uncovered) return `no share: ${counted(uncovered, 'command')} ran uncounted`;
+// How many of the rows that form the whole lack their metrics. Then there is no share of the whole.
+export function lackingRows(groups: Groups): number {
   let count = 0;
-  for (let row = 0; row < groups.size; ++row) if (groups.isWhole(row) && (groups.lacks(row) || groups.lacksPart(row))) ++count;
-  return count ? `no share: ${count} of ${groups.size} rows ran uncounted, or a part of them` : '';
+  for (let row = 0; row < groups.size; ++row) if (groups.isWhole(row) && groups.lacks(row)) ++count;
+  return count;
 }
 
 // True for each of the commands that was counted; null: all commands.
@@ -48,6 +44,8 @@ export function allCounted(model: Model, commands: Int32Array | null): boolean {
   const values = model.t('commands').index('values');
   return (commands ?? values).every((c, i) => values[commands ? c : i] >= 0);
 }
+
+export const lackingText = (lacking: number, rows: number): string => `no share: ${lacking} of ${rows} rows ran uncounted`;
 
 const text = (id: string, title: string, description: string, cell: (row: number) => Cell, shown = true): Field =>
   ({ id, title, description, unit: '', text: true, shown, cell });
@@ -207,8 +205,6 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     step: (row) => stepOf(model, by, groups, row),
     isWhole: (row) => groups.parent[row] < 0,
     lacks: (row) => { const all = ran()[row]; return !!all && all === uncounted()[row]; },
-    lacksPart: (row) => !!uncounted()[row],
-    uncovered: () => 0,
   };
 }
 
@@ -262,8 +258,6 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
     step: (row) => ({ kind: 'command', id: model.similar.draw(at(row)) }),
     isWhole: () => true,
     lacks: (row) => values[at(row)] < 0,
-    lacksPart: () => false,
-    uncovered: () => 0,
   };
 }
 
@@ -335,9 +329,6 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
     if (row === rows.length) rows.push(-1 - own);
     restOf.set(own, row);
   }
-  const every = () => commands ?? Int32Array.from({ length: model.t('commands').rows }, (_, c) => c);
-  let found: Set<number> | undefined;
-  const uncounted = () => (found ??= usedShaders(model, every().filter(isUncounted(model))));
   const values = (id: string) => (by === 'shader' ? blocks.byShader(id) : by === 'function' ? blocks.byFunction(id) : blocks.byLine(id));
   return {
     by, size: rows.length,
@@ -351,21 +342,7 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
     step: (row) => (rows[row] < 0 ? null : { kind: by, id: grouping.identities[row] }),
     isWhole: () => true,
     lacks: (row) => by === 'shader' && !!model.text('shaders', 'not_counted', rows[row]),
-    lacksPart: (row) => by === 'shader' && uncounted().has(rows[row]),
-    uncovered: () => (by === 'shader' ? 0 : uncountedRuns(model, commands)),
   };
-}
-
-const isUncounted = (model: Model) => { const values = model.t('commands').index('values'); return (c: number) => values[c] < 0; };
-
-function uncountedRuns(model: Model, commands: Int32Array | null): number {
-  const runs = model.t('commands').values('runs'), uncounted = isUncounted(model);
-  let sum = 0;
-  for (let i = 0; i < (commands?.length ?? model.t('commands').rows); ++i) {
-    const c = commands ? commands[i] : i;
-    if (uncounted(c)) sum += Number(runs[c]);
-  }
-  return sum;
 }
 
 function codeFilter(model: Model, by: 'shader' | 'function' | 'line', code: Code | null): (row: number) => boolean {

@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import { maximum, subtract, total, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
-import { groupsOf, whyNoShare, type By, type Cell, type Groups } from './groups';
+import { groupsOf, lackingRows, lackingText, type By, type Cell, type Groups } from './groups';
 import type { Step } from './scope';
 
 export interface TableColumn {
@@ -138,8 +138,8 @@ export class RowsMaker {
   make(): TableSource {
     const active = this.app.metricId, { simd } = this.app.now.model.capture, by = this.groups[0].by;
     this.addFields(true);
-    const noShare = whyNoShare(this.groups[0]);
-    if (active && !noShare) this.addShare(active);
+    const lacking = lackingRows(this.groups[0]);
+    if (active && !lacking) this.addShare(active);
     if (active) this.addMetric(active, true, true);
     if (simd) this.number('simd_efficiency',
       (side, row) => efficiency(this.readMetric(simd.executions)(side, row) as Exact | null, this.readMetric(simd.lanes)(side, row) as Exact | null),
@@ -160,7 +160,7 @@ export class RowsMaker {
       step: (row) => (this.rows[0][row] >= 0 ? this.groups[0].step(this.rows[0][row]) : this.groups[1].step(this.rows[1][row])),
       changed: (row) => !this.app.against || this.rows[0][row] < 0 || this.rows[1][row] < 0 || value(0, row) != value(1, row),
       original: (side, row) => this.rows[side]?.[row] ?? -1,
-      note: active && noShare ? noShare : undefined,
+      note: active && lacking ? lackingText(lacking, this.groups[0].size) : undefined,
     };
   }
 }

@@ -3,7 +3,6 @@
 import type { App, Side, View } from '../app';
 import { context2d, css, h, replace } from '../dom';
 import { columnFormat, counted, exactText, percentText, signedText, valueText, withSeparators } from '../format';
-import { allCounted } from '../model/groups';
 import { commandsOf, formatSteps, stepName } from '../model/scope';
 import { ShaderSource, type HeatColumn } from '../model/source';
 import { changeColour } from '../ui/colours';
@@ -143,7 +142,7 @@ export class SourceView implements View {
     const { app } = this, { model } = side;
     const values = side.sums.blocks(commandsOf(model, app.scope)).byShader(app.metricId);
     const order = Array.from({ length: values.length }, (_, s) => s).sort((a, b) => Number(values[b]) - Number(values[a]) || a - b);
-    const total = order.reduce((sum, s) => sum + Number(values[s]), 0) || 1, allKnown = allCounted(model, commandsOf(model, app.scope));
+    const total = order.reduce((sum, s) => sum + Number(values[s]), 0) || 1, allKnown = order.every((s) => !model.text('shaders', 'not_counted', s));
     const select = h('select', { 'aria-label': 'Shader', class: 'shader-select', onchange: (event: Event) =>
       app.go({ shader: (event.target as HTMLSelectElement).value, line: null, file: null }) },
     ...order.map((s) => h('option', { value: s, selected: s === shader },
