@@ -208,7 +208,8 @@ int run(const std::vector<std::string>& files, bool statistics) {
          };
        },
        .on_line = [&](size_t item, std::string_view line) { totals.on_line(item, line); },
-       .on_death = [&](size_t item, const std::string& how) { totals.on_death(item, how); }});
+       .on_death = [&](size_t item,
+                       const test::Death& death) { totals.on_death(item, death.how); }});
   return totals.print(files.size(), invalid) ? 0 : 1;
 }
 

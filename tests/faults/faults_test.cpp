@@ -205,7 +205,7 @@ std::map<std::string, uint32_t> count_calls(const Scenario& scenario) {
                    text >> name;
                    text >> calls[name];
                  },
-             .on_death = [&](size_t, const std::string& how) { ADD_FAILURE() << how; }});
+             .on_death = [&](size_t, const Death& death) { ADD_FAILURE() << death.how; }});
   return calls;
 }
 
@@ -243,8 +243,8 @@ TEST_P(FaultsOf, every_call_of_the_layers_may_fail) {
                    ADD_FAILURE() << describe(scenario, orders[i]) << ": " << line;
                  },
              .on_death =
-                 [&](size_t i, const std::string& how) {
-                   ADD_FAILURE() << describe(scenario, orders[i]) << ": " << how;
+                 [&](size_t i, const Death& death) {
+                   ADD_FAILURE() << describe(scenario, orders[i]) << ": " << death.how;
                  }});
 }
 

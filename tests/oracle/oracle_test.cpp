@@ -273,17 +273,19 @@ class Totals {
     }
   }
 
-  void on_death(uint64_t seed, const std::string& how) {
-    if (doing_ == kPlain) return leave_out(seed, how.c_str());
-    fail(seed, how);
+  void on_death(uint64_t seed, const Death& death) {
+    if (doing_ == kPlain) return leave_out(seed, death.how.c_str());
+    if (!death.slow) return fail(seed, death.how);
+    ++slow_;
+    fmt::print("slow: seed {} ({}), {}: {}\n", seed, name_of(kind_of(seed)), doing_, death.how);
   }
 
   bool print() const {
     fmt::print("oracle: {} blocks of {} programs in {} runs\n", blocks_, options_.count, runs_);
-    fmt::print("{} passed, {} failed, {} left out for what happens without us\n",
-               options_.count - failed_ - left_out_, failed_, left_out_);
+    fmt::print("{} passed, {} failed, {} slow, {} left out for what happens without us\n",
+               options_.count - failed_ - slow_ - left_out_, failed_, slow_, left_out_);
     return failed_ == 0 && runs_ > 0 &&
-           static_cast<double>(left_out_) <=
+           static_cast<double>(left_out_ + slow_) <=
                std::max(static_cast<double>(options_.count) * kMaxLeftOut, kFewLeftOut);
   }
 
@@ -304,7 +306,8 @@ class Totals {
 
   const Options& options_;
   std::string doing_ = "before it runs";
-  uint64_t failed_ = 0, last_failed_ = ~uint64_t{0}, runs_ = 0, blocks_ = 0, left_out_ = 0;
+  uint64_t failed_ = 0, last_failed_ = ~uint64_t{0}, slow_ = 0, left_out_ = 0;
+  uint64_t runs_ = 0, blocks_ = 0;
 };
 
 bool run(const Options& options) {
@@ -312,7 +315,7 @@ bool run(const Options& options) {
   const auto seed_of = [&](size_t item) { return options.seed + item; };
   supervise(
       {.count = options.count,
-       .limit = std::chrono::minutes(3),
+       .limit = std::chrono::minutes(6),
        .begin = [&]() -> Work {
          const auto test = std::make_shared<ProgramTest>(options);
          return [test, seed_of](size_t item, const SendLine& send_line) {
@@ -321,7 +324,7 @@ bool run(const Options& options) {
        },
        .on_line = [&](size_t item, std::string_view line) { totals.on_line(seed_of(item), line); },
        .on_death = [&](size_t item,
-                       const std::string& how) { totals.on_death(seed_of(item), how); }});
+                       const Death& death) { totals.on_death(seed_of(item), death); }});
   return totals.print();
 }
 

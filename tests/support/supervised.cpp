@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,28 +74,44 @@ class Child {
     ::waitpid(pid_, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
     if (!item_) throw std::runtime_error("the child process ended before its first item");
-    supervision_.on_death(*item_, how(status));
+    supervision_.on_death(*item_, {how(status), slow_});
     return item_;
   }
 
  private:
   std::string how(int status) const {
-    if (timed_out_) return "took more than " + std::to_string(supervision_.limit.count()) + " s";
+    const auto seconds = [](auto limit) { return std::to_string(limit.count()) + " s"; };
+    if (slow_) return "used more than " + seconds(supervision_.limit) + " of processor time";
+    if (hangs_) return "did nothing for " + seconds(supervision_.idle_limit);
     if (WIFSIGNALED(status)) return ::strsignal(WTERMSIG(status));
     return "exit status " + std::to_string(WEXITSTATUS(status));
   }
 
+  // The processor time of the child until now.
+  std::chrono::nanoseconds used() const {
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
+      return used_;  // it has ended
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
+  // Kills a child whose item is slow or hangs.
+  bool limit_item() {
+    const auto used_now = used();
+    const auto now = std::chrono::steady_clock::now();
+    if (used_now != used_) worked_ = now;
+    used_ = used_now;
+    slow_ = used_ - used_before_item_ > supervision_.limit;
+    hangs_ = now - worked_ > supervision_.idle_limit;
+    if (slow_ || hangs_) ::kill(pid_, SIGKILL);
+    return slow_ || hangs_;
+  }
+
   bool listen() {
-    using std::chrono::steady_clock;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        began_ + supervision_.limit - steady_clock::now());
+    constexpr int kPause = 100;  // ms
     pollfd ready = {pipe_, POLLIN, 0};
-    const int count = ::poll(&ready, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
-    if (count == 0) {
-      timed_out_ = true;
-      ::kill(pid_, SIGKILL);
-      return false;
-    }
+    if (::poll(&ready, 1, kPause) == 0) return !limit_item();
     char bytes[4096];
     const ssize_t got = ::read(pipe_, bytes, sizeof(bytes));
     if (got <= 0) return false;
@@ -108,7 +125,8 @@ class Child {
   void hear(std::string_view line) {
     if (line.front() == kBegun) {
       item_ = std::stoul(std::string(line.substr(1)));
-      began_ = std::chrono::steady_clock::now();
+      used_before_item_ = used_ = used();
+      worked_ = std::chrono::steady_clock::now();
     } else {
       supervision_.on_line(*item_, line.substr(1));
     }
@@ -119,8 +137,9 @@ class Child {
   int pipe_ = -1;
   std::string text_;  // received part of an incomplete line
   std::optional<size_t> item_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool timed_out_ = false;
+  std::chrono::nanoseconds used_before_item_{}, used_{};
+  std::chrono::steady_clock::time_point worked_ = std::chrono::steady_clock::now();
+  bool slow_ = false, hangs_ = false;
 };
 
 }  // namespace
