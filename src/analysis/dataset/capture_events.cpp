@@ -276,14 +276,16 @@ CommandRows group_rows(const Model& model, Grouping grouping) {
   rows.grouped = grouping != Grouping::Each;
   rows.same_call = grouping != Grouping::SamePipeline;
   rows.row_of.reserve(model.commands.size());
-  std::map<std::array<uint32_t, 5>, uint32_t> row_of;
+  const FirstUses first_uses = find_first_uses(model);
+  std::map<std::array<uint32_t, 6>, uint32_t> row_of;
   for (uint32_t c = 0; c < model.commands.size(); ++c) {
     const Command& command = model.commands[c];
     auto row = static_cast<uint32_t>(rows.first_of.size());
     if (rows.grouped) {
       const uint32_t call = rows.same_call ? command.call : uint32_t{model.is_draw(command)};
       row = row_of
-                .try_emplace({command.frame, command.pass, command.label, command.pipeline, call},
+                .try_emplace({command.frame, command.pass, command.label, command.pipeline, call,
+                              uint32_t{first_uses.commands[c]}},
                              row)
                 .first->second;
     }

@@ -54,7 +54,8 @@ struct CommandRows {
 // How commands are put together where there are too many.
 enum class Grouping { Each, SameCall, SamePipeline };
 
-// Commands of a group have the same frame, pass, label and pipeline.
+// Commands of a group have the same frame, pass, label and pipeline. The first use of a pipeline
+// has a group of its own: its time includes what only the first one does.
 CommandRows group_rows(const Model& model, Grouping grouping);
 
 class CaptureEvents {

@@ -58,7 +58,7 @@ export interface Capture {
   left_out: string[];              // sentences for the user: what is not in this file, with numbers
   findings: Finding[];             // of the whole new capture, the largest share first; [] for the old one of two
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
-  // (same frame, pass, pipeline, label and call; `left_out` says so), `runs` says how many, number is the first one's.
+  // (same frame, pass, pipeline, label and call, first uses of pipelines apart; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';
   tables: {
     frames: Table;        // number, device(u8 index of info.devices), ended_by(str), gpu_time(f64 ns, without first uses of
