@@ -27,10 +27,11 @@ const kTables = [
   ['shader', ['--by', 'shader']], ['draw', ['--by', 'draw', '--each']], ['similar', ['--by', 'draw']], ['line', ['--by', 'line']],
 ];
 
-export async function compareAll(browser, tally, capture, file, frame, without = []) {
+export async function compareAll(browser, tally, capture, file, frame, without = [], tables = kTables.map(([by]) => by)) {
   const report = await Report.open(browser, file), compared = {};
   try {
     for (const [by, options] of kTables) {
+      if (!tables.includes(by)) continue;
       const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frames', String(frame)]));
       if (!table || table.columns.every(({ id }) => id !== 'executions')) continue;
       if (by === 'label' && table.rows.every(({ label }) => label === '(no label)')) continue; // nothing to group by
@@ -42,6 +43,28 @@ export async function compareAll(browser, tally, capture, file, frame, without =
     await report.close();
   }
   return compared;
+}
+
+// The counters of frames equal those of `--by counter`; how many they are.
+export async function compareCounters(browser, tally, capture, file) {
+  const report = await Report.open(browser, file, '#view=egl');
+  const shown = await report.page.locator('.counter-table tbody tr').evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell, i) => (i > 2 ? cell.title : cell.innerText))));
+  assert.deepEqual(report.problems, []);
+  await report.close();
+  const exact = (text) => (text === '' ? null : Number(text.replace(/,| ns$| bytes$/g, ''))), factors = { us: 1000, KB: 1024 };
+  const same = (own, value, unit, what) => {
+    if (value === null) return assert.equal(own, null, what);
+    const wanted = value * (factors[unit] ?? 1);
+    assert.ok(Number.isInteger(value) ? own === wanted : Math.abs(own - wanted) <= 1e-9 * Math.abs(wanted), `${what}: ${own}, not ${wanted}`);
+  };
+  const [table] = jsonTables(tally, capture, '--by', 'counter'), rows = table.rows.filter(({ max }) => max > 0); // others have no row
+  assert.equal(shown.length, rows.length + 1); // the time of the frame
+  for (const { group, counter, unit, total, mean, min, max } of rows) {
+    const [own, ...others] = shown.filter((cells) => cells[1] === group && cells[2] === counter);
+    assert.ok(own && !others.length, counter);
+    [total, mean, min, max].forEach((value, i) => same(exact(own[3 + i]), value, unit, `${counter}, column ${3 + i}`));
+  }
+  return rows.length;
 }
 
 function how(by, without) {

@@ -2,8 +2,8 @@
 //
 // Usage: sample_test.mjs TALLY WRITE_CAPTURES FOLDER
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { launch, Report } from './browser.mjs';
 import { compareAll, visitViews, writeReport } from './numbers.mjs';
 
 const [, , kTally, kWriteCaptures, kFolder] = process.argv;
+const kManyDraws = fileURLToPath(new URL('data/many_draws.py', import.meta.url));
 const kDocumented = fileURLToPath(new URL('../../docs/sample.html', import.meta.url));
 let browser;
 
@@ -38,6 +39,34 @@ test('the tables of one frame equal the JSON report of that frame', async () => 
 test('the tables of a capture with hostile names equal the JSON report', async () => {
   // Its metric is a driver's "cycles"; the counts of blocks come in addition, and are no metric of the report.
   await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
+});
+
+test('the tables of 1,000 draws without two alike equal the JSON report, in less than a megabyte', async () => {
+  const many = capture('many');
+  execFileSync('python3', [kManyDraws, capture('sample'), many, '1000']);
+  const file = report('many'), compared = await compareAll(browser, kTally, many, file);
+  assert.ok(compared.draw >= 1000);
+  assert.ok(statSync(file).size < 1e6);
+});
+
+test('two captures: similar draws are those of tally diff', async () => {
+  const old = capture('old');
+  execFileSync('python3', ['-c', `import shutil, sqlite3, sys
+shutil.copyfile(*sys.argv[1:])
+with sqlite3.connect(sys.argv[2]) as database:
+    database.execute("UPDATE batch_count SET executions = replace(executions, '1', '2')")`, capture('sample'), old]);
+  const page = await Report.open(browser, writeReport(kTally, capture('sample'), kFolder, 'changed', '--against', old));
+  const rows = await page.table('similar'), diff = spawnSync(kTally, ['diff', '--by', 'draw', '--format', 'json', old, capture('sample')]);
+  await page.close();
+  assert.equal(diff.status, 1, String(diff.stderr));
+  const [table] = JSON.parse(diff.stdout).diffs[0].tables;
+  assert.equal(table.rows.length, table.total_rows);
+  for (const metric of ['executions', 'instructions']) {
+    const changed = (pairs) => pairs.filter(([before, now]) => before !== now).map(String).sort();
+    const wanted = changed(table.rows.map(({ before, after }) => [before?.[metric] ?? 0, after?.[metric] ?? 0]));
+    assert.ok(wanted.length > 0);
+    assert.deepEqual(changed(rows.map((row) => [Number(row[`${metric}.before`]), Number(row[metric])])), wanted);
+  }
 });
 
 test('the lines of inlined functions equal the JSON report, and so do their branches', async () => {
