@@ -321,6 +321,7 @@ void CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
   capture.tables.push_back(queues());
   capture.tables.push_back(pipelines_table());
   capture.tables.push_back(pipeline_shaders(code));
+  capture.tables.push_back(statistics(code));
   capture.tables.push_back(merged_passes());
   capture.tables.push_back(passes());
   capture.tables.push_back(commands(rows, set_of));
@@ -417,6 +418,35 @@ DataTable CaptureEvents::pipeline_shaders(const CaptureCode& code) const {
       if (of == kNone) continue;
       pipeline.push(row);
       shader.push(of);
+    }
+  }
+  return table;
+}
+
+DataTable CaptureEvents::statistics(const CaptureCode& code) const {
+  DataTable table("statistics");
+  DataColumn& pipeline = table.add("pipeline", Kind::Index);
+  DataColumn& shader = table.add("shader", Kind::Index);
+  DataColumn& executable = table.add("executable", Kind::Index);
+  DataColumn& name = table.add("name", Kind::Index);
+  DataColumn& description = table.add("description", Kind::Index);
+  DataColumn& value = table.add("value", Kind::Real);
+  const auto rows = model_.reader.pipeline_statistics();
+  if (!rows) return table;
+  for (const store::PipelineStatisticRow& row : *rows) {
+    const uint32_t p = model_.pipeline_index.find(row.pipeline);
+    if (p == kNone || pipeline_rows_[p] == kNone) continue;
+    for (const store::RowId id : model_.pipelines[p].shaders) {
+      const uint32_t found = model_.shader_index.find(id);
+      if (found == kNone || (model_.shaders[found].stage & row.stages) == 0) continue;
+      const uint32_t of = code.shader_row(p, found);
+      if (of == kNone) continue;
+      pipeline.push(pipeline_rows_[p]);
+      shader.push(of);
+      executable.push(in_.strings.add(row.executable_name));
+      name.push(in_.strings.add(row.name));
+      description.push(in_.strings.add(row.description));
+      value.push_real(row.value);
     }
   }
   return table;

@@ -77,6 +77,7 @@ class CaptureEvents {
   DataTable queues() const;
   DataTable pipelines_table() const;
   DataTable pipeline_shaders(const CaptureCode& code) const;
+  DataTable statistics(const CaptureCode& code) const;
   DataTable merged_passes() const;
   DataTable passes() const;
   DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of) const;

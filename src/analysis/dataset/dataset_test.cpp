@@ -131,6 +131,25 @@ TEST_F(DatasetTest, its_frames_are_those_that_the_summary_counts) {
   for (size_t f = 0; f < frames.rows(); ++f) EXPECT_EQ(frames.find("counted")->at(f), 1u);
 }
 
+TEST_F(DatasetTest, statistics_of_the_drivers_compiler_stand_beside_the_shader_that_they_are_of) {
+  store::write_test_capture(file_);
+  const Model scene = model();
+  const auto dataset = make_dataset(scene, nullptr, {}, nullptr);
+  ASSERT_TRUE(dataset.ok());
+  const DataTable& statistics = *dataset->captures[0].find("statistics");
+  ASSERT_EQ(statistics.rows(), 2u);
+  const auto text = [&](const char* column, size_t row) {
+    return dataset->strings[statistics.find(column)->at(row)];
+  };
+  EXPECT_EQ(text("name", 0), "Registers");
+  EXPECT_EQ(text("executable", 0), "fragment shader");
+  EXPECT_EQ(statistics.find("value")->at(0), 40u);
+  const uint64_t shader = statistics.find("shader")->at(0);
+  const DataTable& shaders = *dataset->captures[0].find("shaders");
+  ASSERT_LT(shader, shaders.rows());
+  EXPECT_EQ(dataset->strings[shaders.find("stage")->at(shader)], "fragment");
+}
+
 TEST_F(DatasetTest, the_columns_of_a_table_have_the_same_number_of_rows) {
   write_scene();
   const Model scene = model();

@@ -77,6 +77,8 @@ export interface Capture {
                           // specializes it, or ""), not_counted(str reason or ""),
                           // source(u8: 0 debug information, 1 reconstructed GLSL, 2 SPIR-V), invocation_block(blocks), match
     pipeline_shaders: Table; // pipeline(pipelines), shader(shaders)
+    statistics: Table;    // of the driver's compiler, with --statistics: pipeline(pipelines), shader(shaders; a row for each one of
+                          // an executable), executable(str), name(str), description(str), value(f64)
     commands: Table;      // frame(frames), number, pass(passes), call(str), kind(u8: 0 draw, 1 dispatch or other),
                           // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, gpu_time(f64),
                           // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32)

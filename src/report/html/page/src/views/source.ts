@@ -138,6 +138,18 @@ export class SourceView implements View {
     this.comments = commentStarts(this.lines);
   }
 
+  // The numbers of the driver's compiler for the shader, in each pipeline.
+  private statistics(side: Side, shader: number): HTMLElement | null {
+    const { model } = side, table = model.t('statistics');
+    const shaders = table.index('shader'), pipelines = table.index('pipeline'), values = table.times('value');
+    const rows = Array.from({ length: table.rows }, (_, row) => row).filter((row) => shaders[row] === shader);
+    if (!rows.length) return null;
+    return popup('compiler', () => h('table', { class: 'statistics' }, ...rows.map((row) => h('tr', { title: model.text('statistics', 'description', row) },
+      h('td', { class: 'muted' }, `${model.text('pipelines', 'name', pipelines[row])} \u00B7 ${model.text('statistics', 'executable', row)}`),
+      h('td', {}, model.text('statistics', 'name', row)),
+      h('td', { class: 'number' }, withSeparators(values[row]))))));
+  }
+
   private drawHead(side: Side, shader: number): void {
     const { app } = this, { model } = side;
     const values = side.sums.blocks(commandsOf(model, app.scope)).byShader(app.metricId);
@@ -156,6 +168,7 @@ export class SourceView implements View {
       scope.length ? h('span', { class: 'crumbs' }, 'in ', scope.map((step) => stepName(model, step)).join(' \u203A '),
         h('a', { class: 'clear', href: app.link({ in: null }), 'aria-label': 'Leave the scope' }, '\u00D7')) : null,
       h('span', { class: 'spring' }),
+      this.statistics(side, shader),
       h('a', { href: app.link({ view: 'where', in: formatSteps([...scope, { kind: 'shader', id: model.identity('shaders', shader) }]), by: 'draw', sort: null, q: null }) }, 'draws that ran it'),
       popup('Heat columns', () => this.chooser()),
       this.assembly ? h('button', { type: 'button', 'aria-pressed': String(this.assemblyShown), onclick: () => app.state.set({ asm: this.assemblyShown ? '0' : '1' }) }, 'Disassembly') : null);
