@@ -209,6 +209,7 @@ test('two captures: old, new and difference, and only what changed', async () =>
     assert.match(await page.locator('.code-head').first().innerText(), /before[\s\S]*change/);
     await report.go({ view: 'overview' });
     await page.getByText('Changed most: lines').waitFor();
+    await page.getByText('a.frag:3 was edited (<b>f(1)</b> -> f(2)); instructions +20.0 %').waitFor();
   });
 });
 

@@ -81,5 +81,5 @@ function capture(c, options, side) {
 export function synthetic(options) {
   const all = { ...kDefaults, ...options }, c = new Container();
   const captures = all.against ? [capture(c, all, 1), capture(c, all, 0)] : [capture(c, all, 0)];
-  return c.pack({ version: 1, tool_version: '0', captures, default_metric: 'instructions', preferred_metrics: ['instructions', 'fma', 'texture_samples'], against: all.against ? { notes: [] } : null });
+  return c.pack({ version: 1, tool_version: '0', captures, default_metric: 'instructions', preferred_metrics: ['instructions', 'fma', 'texture_samples'], against: all.against ? { notes: [], causes: { total: 'instructions 10 -> 12, +20.0 %', list: [{ text: 'a.frag:3 was edited (<b>f(1)</b> -> f(2)); instructions +20.0 %', parts: '' }] } } : null });
 }

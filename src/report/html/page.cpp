@@ -166,6 +166,13 @@ Json capture_json(const DataCapture& capture, Places& places) {
   return json;
 }
 
+Json page_causes(const analysis::Causes& causes) {
+  Json list = Json::array();
+  for (const analysis::Cause& cause : causes.list)
+    list.push_back({{"text", cause_text(causes, cause)}, {"parts", parts_text(causes, cause)}});
+  return {{"total", total_text(causes)}, {"list", std::move(list)}};
+}
+
 std::string head_text(const Dataset& dataset, std::string_view tool_version, Places& places) {
   Json strings = Json::array();
   for (size_t i = 0; i < dataset.strings.size(); ++i) strings.push_back(dataset.strings[i]);
@@ -181,7 +188,8 @@ std::string head_text(const Dataset& dataset, std::string_view tool_version, Pla
                {"default_metric", dataset.default_metric},
                {"preferred_metrics", std::move(preferred)},
                {"against", nullptr}};
-  if (dataset.captures.size() > 1) head["against"] = {{"notes", dataset.notes}};
+  if (dataset.captures.size() > 1)
+    head["against"] = {{"notes", dataset.notes}, {"causes", page_causes(dataset.causes)}};
   return head.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

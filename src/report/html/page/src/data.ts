@@ -40,7 +40,12 @@ export interface Head {
   captures: Capture[];             // [new] or, with --against, [new, old]
   default_metric: string;          // the metric by which the page opens: "cost" where there is one
   preferred_metrics: string[];     // those that tables and totals show where they are not all zero, the most informative first
-  against: { notes: string[] } | null;  // with --against: what makes the captures hard to compare
+  against: Against | null;         // with --against
+}
+
+export interface Against {
+  notes: string[];                 // what makes the captures hard to compare
+  causes: { total: string; list: { text: string; parts: string }[] }; // why the default metric changed; `parts` may be empty
 }
 
 // A member of `findings` of `explain --format json`.

@@ -4,7 +4,7 @@ import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
-import { groupsOf, whyNoShare, type By } from '../model/groups';
+import { groupsOf, lackingRows, lackingText, type By } from '../model/groups';
 import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
@@ -54,7 +54,7 @@ export class OverviewView implements View {
   update(): void {
     const { app } = this;
     replace(this.element,
-      this.findings(),
+      this.causes(), this.findings(),
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
       app.hasCommands ? this.totals() : null, this.eglMeans(),
@@ -86,6 +86,16 @@ export class OverviewView implements View {
         ...fact('holds', holds), ...(ends ? fact('frames', `end at ${ends}`) : []), ...(warm ? fact('warm', h('span', { title: 'no pipeline is used for the first time in them' }, warm)) : []),
         ...(this.app.hasCommands ? fact('shaders', shaders) : []),
         ...info.replaced.filter((r: any) => !r.refusal).flatMap((r: any) => fact('replaced', `${r.shader} by ${r.file}`))));
+  }
+
+  private causes(): HTMLElement | null {
+    const causes = this.app.data.head.against?.causes;
+    if (!causes?.list.length) return null;
+    const items = causes.list.map(({ text, parts }) => h('li', {}, text, parts ? h('small', {}, ` (${parts})`) : null));
+    const rest = items.slice(kMaxList);
+    return h('div', { class: 'note-list causes' }, h('h2', {}, 'Causes of the change'), h('p', {}, causes.total),
+      h('ol', {}, ...items.slice(0, kMaxList)),
+      rest.length ? h('details', {}, h('summary', {}, `${withSeparators(rest.length)} more`), h('ol', { start: kMaxList + 1 }, ...rest)) : null);
   }
 
   private problems(): HTMLElement {
@@ -192,24 +202,24 @@ export class OverviewView implements View {
     const weight = ({ now, old }: { now: Exact; old: Exact }) => (byChange ? Math.abs(Number(subtract(now, old))) : Number(now));
     const top = entries.sort((a, b) => weight(b) - weight(a)).slice(0, kTop).filter((entry) => weight(entry) > 0);
     const commands = commandsOf(app.now.model, app.framesOnly), total = Number(app.now.sums.total(app.metricId, null, commands)) || 1;
-    const noShare = whyNoShare(groups), largest = Math.max(...top.map(weight), 1);
+    const lacking = lackingRows(groups), largest = Math.max(...top.map(weight), 1);
     const items = top.map((entry) => {
       const { side, row, now, old } = entry, own = all[side], share = (100 * weight(entry)) / total;
       const text = own.fields.find((field) => field.id === 'text')?.cell(row), step = own.step(row);
       const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' }), sign = compare(now, old) > 0 ? 'more' : compare(now, old) < 0 ? 'less' : '';
-      bar.style.width = `${Math.min(100, noShare ? (100 * weight(entry)) / largest : share)}%`;
+      bar.style.width = `${Math.min(100, lacking ? (100 * weight(entry)) / largest : share)}%`;
       return h('li', {}, bar,
         h('a', { href: step && app.link(this.target(by, app.sides[side], step)), class: 'name' }, String(own.fields[0].cell(row)),
           by === 'shader' ? h('span', { class: 'muted' }, ` ${own.fields[1].cell(row)}`) : null),
         h('span', { class: 'number', title: exactText(now, app.unit) }, byChange ? signedText(subtract(now, old), (v) => valueText(v, app.unit)) : valueText(now, app.unit)),
         app.against ? h('span', { class: 'change number', 'data-sign': sign, title: `before ${exactText(old, app.unit)}` }, changeText(old, now) || '0')
-          : h('span', { class: 'number muted' }, noShare ? '' : percentText(share)),
+          : h('span', { class: 'number muted' }, lacking ? '' : percentText(share)),
         text ? h('code', { class: 'top-text', title: String(text) }, String(text)) : null);
     });
     return h('div', { class: 'card top' },
       h('h2', {}, title, h('span', { class: 'muted' }, ` by ${app.metric?.title ?? ''}`)),
       items.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, byChange ? 'nothing changed' : 'nothing was counted'),
-      noShare ? h('p', { class: 'muted' }, noShare) : null,
+      lacking ? h('p', { class: 'muted' }, lackingText(lacking, groups.size)) : null,
       h('a', { class: 'more', href: app.link({ view: 'where', by, sort: null, q: null, in: null }) }, `all ${withSeparators(groups.size)}`));
   }
 
