@@ -2,6 +2,7 @@
 // what was read is written and read again as it is.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "analysis/check/check.h"
@@ -21,6 +22,7 @@ void fuzz_snapshot(std::string_view text) {
   TALLY_FUZZ_EXPECT(again.ok());
   TALLY_FUZZ_EXPECT(again->counts == snapshot->counts);
   TALLY_FUZZ_EXPECT(analysis::snapshot_text(*again) == written);
+  TALLY_FUZZ_EXPECT(analysis::check(*snapshot, std::nullopt, {}, {}, "1").ok());
 }
 
 void fuzz_limits(std::string_view text) {
@@ -28,7 +30,7 @@ void fuzz_limits(std::string_view text) {
   if (!limits) return expect_place(limits.error().message);
   analysis::Snapshot snapshot;
   snapshot.counts[{"pass", "main 64x64", "instructions"}] = 1000;
-  const auto checked = analysis::check(snapshot, *limits, {}, "1");
+  const auto checked = analysis::check(snapshot, *limits, {}, {}, "1");
   if (!checked) return expect_place(checked.error().message);
   TALLY_FUZZ_EXPECT(checked->compared >= 1);
 }
