@@ -95,8 +95,8 @@ GetPipelineExecutableProperties(VkDevice, const VkPipelineInfoKHR* info, uint32_
                                 VkPipelineExecutablePropertiesKHR* properties) {
   std::vector<VkPipelineExecutablePropertiesKHR> all;
   for (const uint32_t stage : executables_of(info->pipeline)) {
-    VkPipelineExecutablePropertiesKHR& one =
-        all.emplace_back(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR);
+    VkPipelineExecutablePropertiesKHR& one = all.emplace_back(VkPipelineExecutablePropertiesKHR{
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR});
     one.stages = stage;
     one.subgroupSize = 32;
     std::snprintf(one.name, sizeof one.name, "stage %u", stage);
@@ -113,7 +113,8 @@ GetPipelineExecutableStatistics(VkDevice, const VkPipelineExecutableInfoKHR* inf
   if (info->executableIndex >= stages.size()) broken("there is no such executable");
   std::vector<VkPipelineExecutableStatisticKHR> all;
   const auto add = [&](const char* name, VkPipelineExecutableStatisticFormatKHR format) {
-    auto& one = all.emplace_back(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR);
+    auto& one = all.emplace_back(VkPipelineExecutableStatisticKHR{
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
     std::strcpy(one.name, name);
     std::strcpy(one.description, "of the code");
     one.format = format;
