@@ -53,15 +53,15 @@ TEST(CaptureWithCounters, invocations_are_exact_in_every_submission) {
 // On AMD's compiler, without hardware: there the driver reports that it can make no semaphore.
 TEST(CaptureStatistics, of_the_drivers_compiler_are_in_the_capture) {
   const char* driver = std::getenv("TALLY_TEST_DRIVER");
-  const int status = driver && std::string(driver).starts_with("radv") ? 9 : 0;
-  const Session session =
-      run({.scenario = "compiled_alone", .environment = {{"TALLY_STATISTICS", "1"}}}, status);
+  const bool is_radv = driver && std::string(driver).starts_with("radv");
+  const Session session = run(
+      {.scenario = "compiled_alone", .environment = {{"TALLY_STATISTICS", "1"}}}, is_radv ? 9 : 0);
   const auto statistics = *session.reader().pipeline_statistics();
-  if (statistics.empty()) {
+  if (!is_radv && statistics.empty()) {
     EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%no statistics of "
                              "pipelines%'"),
               1);
-    GTEST_SKIP() << "the driver has none";
+    return;
   }
   EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'VGPRs'"), 0);
   EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'Code size'"), 0);

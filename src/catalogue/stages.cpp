@@ -6,20 +6,20 @@ namespace tally::catalogue {
 namespace {
 
 constexpr Stage kStages[] = {
-    {0x0001, 0, "vertex", "vertex"},
-    {0x0002, 1, "tessellation control", "tess control"},
-    {0x0004, 2, "tessellation evaluation", "tess evaluation"},
-    {0x0008, 3, "geometry", "geometry"},
-    {0x0010, 4, "fragment", "fragment"},
-    {0x0020, 5, "compute", "compute"},
-    {0x0040, 5364, "task", "task"},
-    {0x0080, 5365, "mesh", "mesh"},
-    {0x0100, 5313, "ray generation", "ray generation"},
-    {0x0200, 5315, "any-hit", "any hit"},
-    {0x0400, 5316, "closest-hit", "closest hit"},
-    {0x0800, 5317, "miss", "miss"},
-    {0x1000, 5314, "intersection", "intersection"},
-    {0x2000, 5318, "callable", "callable"},
+    {0x0001, 0, "vertex", "vertex", "vert"},
+    {0x0002, 1, "tessellation control", "tess control", "tesc"},
+    {0x0004, 2, "tessellation evaluation", "tess evaluation", "tese"},
+    {0x0008, 3, "geometry", "geometry", "geom"},
+    {0x0010, 4, "fragment", "fragment", "frag"},
+    {0x0020, 5, "compute", "compute", "comp"},
+    {0x0040, 5364, "task", "task", "task"},
+    {0x0080, 5365, "mesh", "mesh", "mesh"},
+    {0x0100, 5313, "ray generation", "ray generation", "rgen"},
+    {0x0200, 5315, "any-hit", "any hit", "rahit"},
+    {0x0400, 5316, "closest-hit", "closest hit", "rchit"},
+    {0x0800, 5317, "miss", "miss", "rmiss"},
+    {0x1000, 5314, "intersection", "intersection", "rint"},
+    {0x2000, 5318, "callable", "callable", "rcall"},
 };
 
 }  // namespace

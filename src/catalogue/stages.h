@@ -11,6 +11,7 @@ struct Stage {
   uint32_t execution_model;  // spv::ExecutionModel
   const char* name;          // "tessellation control"
   const char* short_name;    // in the columns of tables
+  const char* extension;     // of GLSL files: "tesc"
 };
 
 // Ascending by bit.

@@ -27,7 +27,8 @@ const kTables = [
   ['shader', ['--by', 'shader']], ['draw', ['--by', 'draw', '--each']], ['similar', ['--by', 'draw']], ['line', ['--by', 'line']],
 ];
 
-export async function compareAll(browser, tally, capture, file, frame, without = [], tables = kTables.map(([by]) => by)) {
+// `frame`: only this one; `without`: columns that are not compared; `tables`: those that are, all by default.
+export async function compareAll(browser, tally, capture, file, { frame, without = [], tables = kTables.map(([by]) => by) } = {}) {
   const report = await Report.open(browser, file), compared = {};
   try {
     for (const [by, options] of kTables) {

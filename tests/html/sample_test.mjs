@@ -32,13 +32,13 @@ test('the tables of the sample equal the JSON report', async () => {
 });
 
 test('the tables of one frame equal the JSON report of that frame', async () => {
-  const compared = await compareAll(browser, kTally, capture('sample'), report('sample'), 1);
+  const compared = await compareAll(browser, kTally, capture('sample'), report('sample'), { frame: 1 });
   assert.ok(compared.pass > 0);
 });
 
 test('the tables of a capture with hostile names equal the JSON report', async () => {
   // Its metric is a driver's "cycles"; the counts of blocks come in addition, and are no metric of the report.
-  await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
+  await compareAll(browser, kTally, capture('calls'), report('calls'), { without: ['executions'] });
 });
 
 test('the tables of 1,000 draws without two alike equal the JSON report, in less than a megabyte', async () => {

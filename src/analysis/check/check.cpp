@@ -244,10 +244,6 @@ Causes snapshot_causes(const Snapshot& before, const Snapshot& after) {
   return causes;
 }
 
-}  // namespace
-
-namespace {
-
 uint64_t count_in(const Counts& counts, const CountKey& key) {
   const auto found = counts.find(key);
   return found == counts.end() ? 0 : found->second;

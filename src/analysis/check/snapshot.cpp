@@ -144,12 +144,6 @@ Result<uint64_t> parse_count(const std::string& text) {
 
 namespace {
 
-uint64_t value_of(const Profile& profile, const char* id, const std::vector<uint64_t>& values) {
-  const auto found = std::ranges::find(profile.metrics, id, &Metric::id);
-  const auto index = static_cast<size_t>(found - profile.metrics.begin());
-  return index < values.size() ? values[index] : 0;
-}
-
 bool is_remark(const std::string& text) {
   const std::string_view code = trimmed(text);
   return code.empty() || code.starts_with("//");
@@ -158,7 +152,10 @@ bool is_remark(const std::string& text) {
 class ShaderCodeRows {
  public:
   ShaderCodeRows(const Profile& profile, const ShaderItem& shader)
-      : profile_(profile), shader_(shader) {
+      : profile_(profile),
+        shader_(shader),
+        executions_(find_metric(profile.metrics, "executions")),
+        instructions_(find_metric(profile.metrics, kSnapshotMetric)) {
     for (const LineItem& line : shader.lines) lines_[{line.file, line.line}] = &line;
     for (uint32_t l = 0; l < shader.loops.size(); ++l)
       loops_[{shader.loops[l].file, shader.loops[l].line}] = l;
@@ -168,9 +165,8 @@ class ShaderCodeRows {
     SnapshotShader result;
     result.name = printable_name(shader_.name + " " + shader_.place);
     result.hash = to_string(hash_bytes(std::as_bytes(std::span(shader_.identity.hash))));
-    if (const auto metric = profile_.invocations_of(shader_.stage))
-      result.invocations = *metric < shader_.values.size() ? shader_.values[*metric] : 0;
-    result.instructions = value_of(profile_, kSnapshotMetric, shader_.values);
+    result.invocations = value_at(shader_.values, profile_.invocations_of(shader_.stage));
+    result.instructions = value_at(shader_.values, instructions_);
     for (const auto& [pass, commands] : shader_.commands_of_passes)
       result.commands[printable_name(name_of_pass(profile_.passes[pass]))] += commands;
     for (uint32_t f = 0; f < shader_.files.size(); ++f) {
@@ -201,8 +197,8 @@ class ShaderCodeRows {
 
   void describe(const LineItem& item, SnapshotLine& line) const {
     line.has_code = true;
-    line.executions = value_of(profile_, "executions", item.values);
-    line.instructions = value_of(profile_, kSnapshotMetric, item.values);
+    line.executions = value_at(item.values, executions_);
+    line.instructions = value_at(item.values, instructions_);
     line.code = item.instructions;
     if (const auto loop = loops_.find({item.file, item.line}); loop != loops_.end())
       line.loop = {shader_.loops[loop->second].entries, shader_.loops[loop->second].iterations};
@@ -212,6 +208,7 @@ class ShaderCodeRows {
 
   const Profile& profile_;
   const ShaderItem& shader_;
+  const std::optional<size_t> executions_, instructions_;  // metrics
   std::map<Place, const LineItem*> lines_;
   std::map<Place, uint32_t> loops_;
 };

@@ -276,7 +276,7 @@ CommandRows group_rows(const Model& model, Grouping grouping) {
   rows.grouped = grouping != Grouping::Each;
   rows.same_call = grouping != Grouping::SamePipeline;
   rows.row_of.reserve(model.commands.size());
-  const FirstUses first_uses = find_first_uses(model);
+  const FirstUses first_uses = rows.grouped ? find_first_uses(model) : FirstUses();
   std::map<std::array<uint32_t, 6>, uint32_t> row_of;
   for (uint32_t c = 0; c < model.commands.size(); ++c) {
     const Command& command = model.commands[c];
@@ -313,19 +313,22 @@ CaptureEvents::CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& p
   }
 }
 
-void CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
-                        const std::vector<uint32_t>& set_of, DataCapture& capture) {
+Status CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
+                          const std::vector<uint32_t>& set_of, DataCapture& capture) {
+  auto compiled = statistics(code);
+  if (!compiled) return compiled.error();
   capture.grouped = rows.grouped;
   capture.tables.push_back(frames());
   capture.tables.push_back(labels());
   capture.tables.push_back(queues());
   capture.tables.push_back(pipelines_table());
   capture.tables.push_back(pipeline_shaders(code));
-  capture.tables.push_back(statistics(code));
+  capture.tables.push_back(std::move(*compiled));
   capture.tables.push_back(merged_passes());
   capture.tables.push_back(passes());
   capture.tables.push_back(commands(rows, set_of));
   capture.tables.push_back(span_table(model_, places_, in_.strings));
+  return {};
 }
 
 DataTable CaptureEvents::frames() {
@@ -423,7 +426,7 @@ DataTable CaptureEvents::pipeline_shaders(const CaptureCode& code) const {
   return table;
 }
 
-DataTable CaptureEvents::statistics(const CaptureCode& code) const {
+Result<DataTable> CaptureEvents::statistics(const CaptureCode& code) const {
   DataTable table("statistics");
   DataColumn& pipeline = table.add("pipeline", Kind::Index);
   DataColumn& shader = table.add("shader", Kind::Index);
@@ -432,7 +435,7 @@ DataTable CaptureEvents::statistics(const CaptureCode& code) const {
   DataColumn& description = table.add("description", Kind::Index);
   DataColumn& value = table.add("value", Kind::Real);
   const auto rows = model_.reader.pipeline_statistics();
-  if (!rows) return table;
+  if (!rows) return rows.error();
   for (const store::PipelineStatisticRow& row : *rows) {
     const uint32_t p = model_.pipeline_index.find(row.pipeline);
     if (p == kNone || pipeline_rows_[p] == kNone) continue;

@@ -63,8 +63,8 @@ class CaptureEvents {
   CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& places);
 
   // Adds the tables. `set_of`: by row of commands, its row of value sets.
-  void add(const CaptureCode& code, const CommandRows& rows, const std::vector<uint32_t>& set_of,
-           DataCapture& capture);
+  Status add(const CaptureCode& code, const CommandRows& rows, const std::vector<uint32_t>& set_of,
+             DataCapture& capture);
 
   // The merged passes, by group of `report --by pass --merge`.
   const CommandGroups& merged() const { return merged_; }
@@ -77,7 +77,7 @@ class CaptureEvents {
   DataTable queues() const;
   DataTable pipelines_table() const;
   DataTable pipeline_shaders(const CaptureCode& code) const;
-  DataTable statistics(const CaptureCode& code) const;
+  Result<DataTable> statistics(const CaptureCode& code) const;
   DataTable merged_passes() const;
   DataTable passes() const;
   DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of) const;

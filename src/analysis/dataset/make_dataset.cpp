@@ -264,7 +264,7 @@ class CaptureBuilder {
       if (!fits) return fits.error();
       if (!*fits) continue;
       note_grouping(rows, capture);
-      events.add(code, rows, sets.set_of(), capture);
+      if (Status added = events.add(code, rows, sets.set_of(), capture); !added) return added;
       const std::vector<std::string> reasons = not_counted(code, sets.measured());
       for (size_t row = 0; row < code.shader_count(); ++row)
         rows_.shaders.push_back(code.shader_of_row(row));

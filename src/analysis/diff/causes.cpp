@@ -205,7 +205,7 @@ std::string what_changed(const Cause& cause) {
     case CauseKind::Removed:
       return shaders_text(cause) + " does not run any more";
     case CauseKind::Data:
-      text = shaders_text(cause) + " is the same and ran other ways";
+      text = shaders_text(cause) + " has the same code and took other paths";
       break;
     case CauseKind::Invocations: {
       if (cause.commands_before == cause.commands_after)

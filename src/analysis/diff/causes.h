@@ -1,12 +1,12 @@
 // Why a metric of a program changed: which lines were edited, and what followed from it.
 //
-// The value of a line is draws x invocations of its shader per draw x its executions per
-// invocation x its value per execution. A change is split in this order: each factor takes its new
-// value after those before it have taken theirs, and its part is what that adds to the value of the
-// line, in whole numbers (rounded where a step is no whole number). The steps lead from the old to
-// the new value, so that the parts add up to the change. The part of a factor that was 0 is all
-// that is left of the change. A line whose instructions are the same has no part of the code:
-// it is part of the executions.
+// The value of a line is a product of four factors: the draws of its shader, the invocations in a
+// draw, the executions of the line in an invocation, and the value of an execution. The factors
+// change one after another, in this order, from their old to their new values. The part of a factor
+// is the difference that its step makes to the value of the line, rounded to a whole number. The
+// steps lead from the old value to the new one, so the parts add up to the change. A factor that
+// was 0 takes all that is left of the change. Where the instructions of a line are the same, what
+// is left belongs to the executions, not to the code.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class CauseKind : uint8_t {
   Rebuilt,      // a shader has other code, and no line of its source text differs
   Added,        // a shader that did not run before
   Removed,      // a shader that does not run any more
-  Data,         // the same code ran other ways: its inputs differ
+  Data,         // the same code took other paths: its inputs differ
   Invocations,  // a shader has more invocations in a draw or dispatch
   Commands,     // a pass has more draws or dispatches
 };

@@ -193,8 +193,9 @@ TEST_F(Causing, the_same_code_with_other_data_is_not_called_edited) {
   after.loops = {{0, 3, 100, 800}};
   EXPECT_THAT(
       texts(causes(before, after)),
-      ElementsAre("a.frag fragment is the same and ran other ways; the loop at a.frag:3 ran "
-                  "8.0 instead of 4.0 times per entry; cost +100.0 %"));
+      ElementsAre(
+          "a.frag fragment has the same code and took other paths; the loop at a.frag:3 ran "
+          "8.0 instead of 4.0 times per entry; cost +100.0 %"));
 }
 
 TEST_F(Causing, shaders_that_include_the_same_edited_line_have_one_cause) {

@@ -36,11 +36,6 @@ bool is_of_stage(const Metric& metric) { return metric.id.starts_with("invocatio
 
 constexpr size_t kMissing = ~size_t{0};
 
-size_t index_of(const std::vector<Metric>& metrics, const std::string& id) {
-  const auto found = std::ranges::find(metrics, id, &Metric::id);
-  return found == metrics.end() ? kMissing : static_cast<size_t>(found - metrics.begin());
-}
-
 std::vector<uint64_t> taken(const std::vector<uint64_t>& values,
                             const std::vector<size_t>& indices) {
   std::vector<uint64_t> result;
@@ -58,7 +53,7 @@ ValueMap::ValueMap(const std::vector<Metric>& before, const std::vector<Metric>&
     after_.push_back(b);
   };
   for (size_t i = 0; i < before.size(); ++i) {
-    const size_t other = index_of(after, before[i].id);
+    const size_t other = find_metric(after, before[i].id).value_or(kMissing);
     if (other != kMissing || is_of_stage(before[i])) {
       add(before[i], i, other);
     } else {
@@ -66,7 +61,7 @@ ValueMap::ValueMap(const std::vector<Metric>& before, const std::vector<Metric>&
     }
   }
   for (size_t i = 0; i < after.size(); ++i) {
-    if (index_of(before, after[i].id) != kMissing) continue;
+    if (find_metric(before, after[i].id)) continue;
     if (is_of_stage(after[i])) {
       add(after[i], kMissing, i);
     } else {

@@ -22,16 +22,6 @@ void add(ChangeParts& sums, const ChangeParts& parts) {
   sums.commands += parts.commands;
 }
 
-std::optional<size_t> metric_index(const Profile& profile, std::string_view id) {
-  const auto found = std::ranges::find(profile.metrics, id, &Metric::id);
-  if (found == profile.metrics.end()) return std::nullopt;
-  return static_cast<size_t>(found - profile.metrics.begin());
-}
-
-uint64_t value_at(const std::vector<uint64_t>& values, std::optional<size_t> metric) {
-  return metric && *metric < values.size() ? values[*metric] : 0;
-}
-
 std::string shader_text(const ShaderItem& shader) { return shader.name + " " + shader.place; }
 
 std::string text_at(const ShaderItem& shader, const CodeAlignment::Place& place) {
@@ -66,7 +56,8 @@ struct Side {
 };
 
 Side side_of(const Profile& profile, const std::string& metric) {
-  return {profile, metric_index(profile, metric), metric_index(profile, "executions")};
+  return {profile, find_metric(profile.metrics, metric),
+          find_metric(profile.metrics, "executions")};
 }
 
 uint64_t commands_of(const ShaderItem& shader) {
@@ -356,8 +347,8 @@ class CauseFinder {
     cause.pass = name;
     uint64_t draws = 0, dispatches = 0;
     const auto count = [&](const Profile& profile, const Item& pass, uint64_t& sum) {
-      const uint64_t drawn = value_at(pass.values, metric_index(profile, "draws"));
-      const uint64_t dispatched = value_at(pass.values, metric_index(profile, "dispatches"));
+      const uint64_t drawn = value_at(pass.values, find_metric(profile.metrics, "draws"));
+      const uint64_t dispatched = value_at(pass.values, find_metric(profile.metrics, "dispatches"));
       draws += drawn, dispatches += dispatched, sum += drawn + dispatched;
     };
     for (size_t p = 0; p < before_.passes.size(); ++p)
@@ -398,9 +389,9 @@ Causes find_causes(const Profile& before, const Profile& after, const Matching& 
   if (before.metrics.empty() || after.metrics.empty()) return {};
   const auto is_usable = [&](std::optional<size_t> index) {
     return index && adds_up(after.metrics[*index]) &&
-           metric_index(before, after.metrics[*index].id);
+           find_metric(before.metrics, after.metrics[*index].id);
   };
-  std::optional<size_t> index = metric_index(after, metric);
+  std::optional<size_t> index = find_metric(after.metrics, metric);
   if (!is_usable(index)) index = default_metric(after.metrics);
   if (!is_usable(index)) return {};
   return CauseFinder(before, after, after.metrics[*index].id).run(shaders);

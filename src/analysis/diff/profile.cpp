@@ -8,6 +8,10 @@ std::string name_of_pass(const Item& pass) {
   return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;
 }
 
+uint64_t value_at(const std::vector<uint64_t>& values, std::optional<size_t> metric) {
+  return metric && *metric < values.size() ? values[*metric] : 0;
+}
+
 const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
   return file < shader.files.size() ? &shader.files[file] : nullptr;
 }
@@ -15,9 +19,7 @@ const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
 std::optional<size_t> Profile::invocations_of(const std::string& stage) const {
   std::string id = "invocations_" + stage;
   std::ranges::replace(id, ' ', '_');
-  const auto found = std::ranges::find(metrics, id, &Metric::id);
-  if (found == metrics.end()) return std::nullopt;
-  return static_cast<size_t>(found - metrics.begin());
+  return find_metric(metrics, id);
 }
 
 std::vector<Hash128> differing_commands(const Profile& before, const Profile& after) {

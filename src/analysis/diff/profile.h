@@ -105,6 +105,8 @@ struct ShaderItem : Item {
 
 // "lamps / lamps 32x32": with the labels around it.
 std::string name_of_pass(const Item& pass);
+// The value of a metric; 0 if there is no such metric.
+uint64_t value_at(const std::vector<uint64_t>& values, std::optional<size_t> metric);
 // Null: the shader has no such file.
 const SourceText* file_of(const ShaderItem& shader, uint32_t file);
 

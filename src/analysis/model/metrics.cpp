@@ -152,11 +152,14 @@ std::span<const std::string_view> preferred_metrics() {
   return kIds;
 }
 
+std::optional<size_t> find_metric(const std::vector<Metric>& metrics, std::string_view id) {
+  const auto found = std::ranges::find(metrics, id, &Metric::id);
+  if (found == metrics.end()) return std::nullopt;
+  return static_cast<size_t>(found - metrics.begin());
+}
+
 uint32_t executions_metric(const std::vector<Metric>& metrics) {
-  for (uint32_t i = 0; i < metrics.size(); ++i) {
-    if (metrics[i].id == "executions") return i;
-  }
-  return kNone;
+  return static_cast<uint32_t>(find_metric(metrics, "executions").value_or(kNone));
 }
 
 uint32_t default_region_counter(const std::vector<Metric>& counters) {

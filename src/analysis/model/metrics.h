@@ -71,6 +71,8 @@ uint32_t default_metric(const std::vector<Metric>& metrics);
 // informative first.
 std::span<const std::string_view> preferred_metrics();
 
+// Nullopt: there is none.
+std::optional<size_t> find_metric(const std::vector<Metric>& metrics, std::string_view id);
 uint32_t executions_metric(const std::vector<Metric>& metrics);
 
 // In the order of Model::region_counters.

@@ -14,6 +14,7 @@
 #include "analysis/model/names.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/source/spirv_tools.h"
+#include "catalogue/stages.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"
@@ -74,24 +75,13 @@ Result<uint32_t> find_shader(const analysis::Model& model, const std::string& pa
 }
 
 bool is_hlsl(const spirv::Module& module) {
-  constexpr uint32_t kHlsl = 5;  // spv::SourceLanguage
+  constexpr auto kHlsl = static_cast<uint32_t>(spv::SourceLanguage::HLSL);
   for (size_t i = 0; i < module.instruction_count(); ++i) {
     const spirv::Instruction instruction = module.instruction(i);
     if (instruction.opcode() == spv::Op::OpSource) return instruction.operand(0) == kHlsl;
     if (instruction.opcode() == spv::Op::OpFunction) break;
   }
   return false;
-}
-
-const char* glslang_stage(uint32_t bit) {
-  constexpr std::pair<uint32_t, const char*> kStages[] = {
-      {0x1, "vert"},    {0x2, "tesc"},    {0x4, "tese"},    {0x8, "geom"},    {0x10, "frag"},
-      {0x20, "comp"},   {0x40, "task"},   {0x80, "mesh"},   {0x100, "rgen"},  {0x200, "rahit"},
-      {0x400, "rchit"}, {0x800, "rmiss"}, {0x1000, "rint"}, {0x2000, "rcall"}};
-  for (const auto& [stage, name] : kStages) {
-    if (stage == bit) return name;
-  }
-  return "frag";
 }
 
 const char* target_environment(uint32_t version) {
@@ -109,9 +99,10 @@ std::string compile_line(const spirv::Module& module, const store::ShaderRow& sh
     return fmt::format("dxc -spirv -T PROFILE -E {} -Zi -fspv-target-env={} -Fo {}.spv {}",
                        shader.entry_point, environment, name, name);
   }
+  const catalogue::Stage* stage = catalogue::find_stage(shader.stage);
   return fmt::format("glslangValidator -V {} --target-env {} -S {} -o {}.spv {}",
                      module.has_extension("SPV_KHR_non_semantic_info") ? "-gVS" : "-g", environment,
-                     glslang_stage(shader.stage), name, name);
+                     stage ? stage->extension : "frag", name, name);
 }
 
 Result<Extracted> spirv_of(const spirv::Module& module, bool as_text) {

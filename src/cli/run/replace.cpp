@@ -14,6 +14,7 @@
 
 #include "analysis/source/spirv_tools.h"
 #include "base/file.h"
+#include "catalogue/stages.h"
 #include "cli/files.h"
 #include "cli/run/child.h"
 #include "cli/run/environment.h"
@@ -52,29 +53,36 @@ std::string layer_pattern_of(std::string name) {
   return is_hash ? hash : name;
 }
 
-// A stage by the extensions of file names, as glslang and dxc call it.
-struct StageNames {
+// The stage of HLSL files. Files of ray-tracing stages have their GLSL extensions alone.
+struct HlslStage {
+  uint32_t stage;
   std::string_view extension;
-  std::string_view hlsl_extension;
-  std::string_view profile;
+  const char* profile;
 };
-constexpr StageNames kStageNames[] = {
-    {"vert", "vs", "vs_6_0"}, {"frag", "ps", "ps_6_0"}, {"comp", "cs", "cs_6_0"},
-    {"geom", "gs", "gs_6_0"}, {"tesc", "hs", "hs_6_0"}, {"tese", "ds", "ds_6_0"},
-    {"mesh", "ms", "ms_6_5"}, {"task", "as", "as_6_5"}, {"rgen", "", "lib_6_3"},
-    {"rint", "", "lib_6_3"},  {"rahit", "", "lib_6_3"}, {"rchit", "", "lib_6_3"},
-    {"rmiss", "", "lib_6_3"}, {"rcall", "", "lib_6_3"},
+constexpr HlslStage kHlslStages[] = {
+    {0x01, "vs", "vs_6_0"}, {0x02, "hs", "hs_6_0"}, {0x04, "ds", "ds_6_0"}, {0x08, "gs", "gs_6_0"},
+    {0x10, "ps", "ps_6_0"}, {0x20, "cs", "cs_6_0"}, {0x40, "as", "as_6_5"}, {0x80, "ms", "ms_6_5"},
 };
 
+const catalogue::Stage* stage_of_extension(const std::string& extension) {
+  for (const HlslStage& hlsl : kHlslStages)
+    if (extension == hlsl.extension) return catalogue::find_stage(hlsl.stage);
+  const auto stages = catalogue::stages();
+  const auto found =
+      std::ranges::find_if(stages, [&](const auto& stage) { return extension == stage.extension; });
+  return found == stages.end() ? nullptr : &*found;
+}
+
+const char* hlsl_profile(const catalogue::Stage& stage) {
+  const auto* found = std::ranges::find(kHlslStages, stage.bit, &HlslStage::stage);
+  return found == std::end(kHlslStages) ? "lib_6_3" : found->profile;
+}
+
 // "less.frag", "less.frag.glsl", "less.ps.hlsl"; else by the pattern: "scene.frag".
-const StageNames* stage_of(const std::string& file, const std::string& pattern) {
+const catalogue::Stage* stage_of(const std::string& file, const std::string& pattern) {
   for (const std::string& name : {fs::path(file).filename().string(), pattern}) {
-    for (fs::path path(name); path.has_extension(); path = path.stem()) {
-      const std::string extension = path.extension().string().substr(1);
-      for (const StageNames& stage : kStageNames) {
-        if (extension == stage.extension || (extension == stage.hlsl_extension)) return &stage;
-      }
-    }
+    for (fs::path path(name); path.has_extension(); path = path.stem())
+      if (const auto* stage = stage_of_extension(path.extension().string().substr(1))) return stage;
   }
   return nullptr;
 }
@@ -139,7 +147,7 @@ class Compiler {
     if (is_spirv(*bytes)) return one(words_of(*bytes));
     if (extension == ".spv") return Error{"not a SPIR-V module"};
     if (extension == ".spvasm") return one(analysis::assemble_spirv(*bytes));
-    const StageNames* stage = stage_of(asked_.file, asked_.pattern);
+    const catalogue::Stage* stage = stage_of(asked_.file, asked_.pattern);
     if (!stage) {
       return Error{
           "its stage is not known: name it like x.frag, x.comp, x.vert.glsl or x.ps.hlsl, or give "
@@ -155,14 +163,14 @@ class Compiler {
   }
 
   // Code differs with the version of SPIR-V and with the debug information, and so do counts.
-  Result<std::vector<Words>> glsl(const StageNames& stage) {
+  Result<std::vector<Words>> glsl(const catalogue::Stage& stage) {
     std::vector<Words> found;
     std::optional<Error> problem;
     for (const char* environment :
          {"vulkan1.0", "vulkan1.1", "spirv1.4", "vulkan1.2", "vulkan1.3"}) {
       for (const char* debug : {"-g", "-gVS"}) {
         auto words = glslang({"-V", "--quiet", debug, "--target-env", environment, "-S",
-                              std::string(stage.extension), "-o", made_.string(), asked_.file});
+                              stage.extension, "-o", made_.string(), asked_.file});
         if (words) {
           found.push_back(std::move(*words));
           continue;
@@ -194,16 +202,16 @@ class Compiler {
         "glslang-tools), or give SPIR-V");
   }
 
-  Result<std::vector<Words>> hlsl(const StageNames& stage) {
+  Result<std::vector<Words>> hlsl(const catalogue::Stage& stage) {
     std::vector<Words> found;
     std::optional<Error> problem;
     for (const char* environment : {"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}) {
-      auto words = result_or_missing(
-          compile_with(
-              {"dxc", "-spirv", "-T", std::string(stage.profile), "-E", "main", "-Zi",
-               fmt::format("-fspv-target-env={}", environment), "-Fo", made_.string(), asked_.file},
-              made_),
-          "dxc is not in PATH: install DirectXShaderCompiler, or give SPIR-V");
+      auto words =
+          result_or_missing(compile_with({"dxc", "-spirv", "-T", hlsl_profile(stage), "-E", "main",
+                                          "-Zi", fmt::format("-fspv-target-env={}", environment),
+                                          "-Fo", made_.string(), asked_.file},
+                                         made_),
+                            "dxc is not in PATH: install DirectXShaderCompiler, or give SPIR-V");
       if (words) {
         found.push_back(std::move(*words));
       } else {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"
 #include "base/user_names.h"
 #include "report/table/display_text.h"
@@ -447,8 +448,7 @@ std::string first_place_text(const FirstPlace& place) {
   if (place.line == 0)
     return fmt::format("{}, block {}: executed {}", place.shader, place.block,
                        first_change_text(place.before, place.after));
-  const std::string file =
-      place.file.empty() ? place.shader : place.file.substr(place.file.find_last_of("/\\") + 1);
+  const std::string file = place.file.empty() ? place.shader : analysis::base_name(place.file);
   return fmt::format("{}:{}: executed {}: {}", file, place.line,
                      first_change_text(place.before, place.after), place.text);
 }

@@ -472,7 +472,8 @@ struct PipelineStatisticOf {
                column("stages", &Row::stages, "bits of VkShaderStageFlagBits; may be several"),
                column("subgroup_size", &Row::subgroup_size, "0: not known"),
                column("name", &Row::name), column("description", &Row::description),
-               column("format", &Row::format), column("value", &Row::value, "rounded beyond 2^53"))
+               column("format", &Row::format),
+               column("value", &Row::value, "rounded beyond 2^53; infinities and NaN have no row"))
         .constrained("PRIMARY KEY (pipeline, executable, position)")
         .without_rowid()
         .on_conflict(Conflict::Ignore)
