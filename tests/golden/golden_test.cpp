@@ -34,6 +34,10 @@ const Case kCases[] = {
     {"line.txt", {"--by", "line"}},
     {"line-top-2.txt", {"--by", "line", "--top", "2", "--sort", "float32"}},
     {"block.txt", {"--by", "block"}},
+    {"function.txt", {"--by", "function"}},
+    {"function-merged.txt", {"--by", "function", "--merge", "--sort", "instructions"}},
+    {"call-tree.txt", {"--by", "call-tree"}},
+    {"call-tree.json", {"--by", "call-tree", "--format", "json", "--top", "1"}},
     {"pipeline.txt", {"--by", "pipeline", "--sort", "gpu_time"}},
     {"frame.txt", {"--by", "frame"}},
     {"label.txt", {"--by", "label"}},
@@ -145,8 +149,8 @@ TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally");
   write_sample_capture(file);
-  for (const char* by :
-       {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label", "region"}) {
+  for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label",
+                         "region", "function", "call-tree"}) {
     const cli::CapturedRun run = report(file, {"--by", by, "--format", "json"});
     ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
     const auto json = nlohmann::json::parse(run.standard_output);
@@ -173,7 +177,8 @@ TEST(ReportJson, instructions_are_the_same_sum_by_whatever_they_are_divided) {
   // block; the loop's 1, 2, 3, 2 and 1.
   constexpr uint64_t kVertex = 9 * 3, kFragment = 2'001'000ull * 3 + 400 * 2 + 2'001'000ull * 3;
   constexpr uint64_t kLoop = 256 * 1 + 2816 * 2 + 2816 * 3 + 2560 * 2 + 256 * 1;
-  for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame"}) {
+  for (const char* by :
+       {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "function", "call-tree"}) {
     const auto json =
         nlohmann::json::parse(report(file, {"--by", by, "--format", "json"}).standard_output);
     uint64_t sum = 0;

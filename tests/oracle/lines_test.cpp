@@ -128,6 +128,66 @@ TEST_F(LinesOfCalls, are_the_same_in_every_report) {
   }
 }
 
+// A number of each row, by a text of the row.
+std::map<std::string, uint64_t> column(const analysis::Table& table, const char* key,
+                                       const char* id) {
+  std::map<std::string, uint64_t> values;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    const auto name = std::get<std::string>(table.rows.cell(row, *table.column_index(key)));
+    EXPECT_FALSE(values.contains(name)) << name;
+    values[name] = std::get<uint64_t>(table.rows.cell(row, *table.column_index(id)));
+  }
+  return values;
+}
+
+uint64_t sum_of(const std::map<std::string, uint64_t>& values) {
+  uint64_t sum = 0;
+  for (const auto& [name, value] : values) sum += value;
+  return sum;
+}
+
+TEST_F(LinesOfCalls, are_calls_of_the_same_functions_where_they_are_inlined) {
+  const Lines lines = coverage("calls.comp.debug.spv").lines;
+  const std::map<std::string, uint64_t> calls = {
+      {"main", 8}, {"odd_step", lines.at(11)}, {"two_steps", lines.at(18)}};
+  const std::map<std::string, uint64_t> paths = {{"main", 8},
+                                                 {"main > odd_step", lines.at(25)},
+                                                 {"main > two_steps", lines.at(18)},
+                                                 {"main > two_steps > odd_step", 2 * lines.at(18)}};
+  for (const char* name : {"calls.comp.debug.spv", kInlined[0], kInlined[1]}) {
+    analysis::Analyzer analyzer(capture(name), {});
+    const auto functions = analyzer.table(analysis::By::Function, {});
+    const auto tree = analyzer.table(analysis::By::CallTree, {});
+    ASSERT_TRUE(functions.ok() && tree.ok());
+    EXPECT_EQ(column(*functions, "function", "calls"), calls) << name;
+    EXPECT_EQ(column(*tree, "path", "calls"), paths) << name;
+  }
+}
+
+TEST_F(LinesOfCalls, sum_to_the_shader_and_its_entry_point_has_it_all) {
+  for (const char* name : {"calls.comp.debug.spv", kInlined[0], kInlined[1]}) {
+    analysis::Analyzer analyzer(capture(name), {});
+    const auto shaders = analyzer.table(analysis::By::Shader, {});
+    const auto functions = analyzer.table(analysis::By::Function, {});
+    const auto tree = analyzer.table(analysis::By::CallTree, {});
+    ASSERT_TRUE(shaders.ok() && functions.ok() && tree.ok());
+    for (const std::string metric : {"cost", "instructions"}) {
+      const std::string inclusive = metric + "_with_callees";
+      const uint64_t total = sum_of(column(*shaders, "stage", metric.c_str()));
+      EXPECT_EQ(sum_of(column(*functions, "function", metric.c_str())), total) << name;
+      EXPECT_EQ(sum_of(column(*tree, "path", metric.c_str())), total) << name;
+      const auto with_callees = column(*functions, "function", inclusive.c_str());
+      EXPECT_EQ(with_callees.at("main"), total) << name;
+      auto paths = column(*tree, "path", inclusive.c_str());
+      EXPECT_EQ(paths.at("main"), total) << name;
+      EXPECT_EQ(paths.at("main > odd_step") + paths.at("main > two_steps > odd_step"),
+                with_callees.at("odd_step"))
+          << name;
+      EXPECT_EQ(paths.at("main > two_steps"), with_callees.at("two_steps")) << name;
+    }
+  }
+}
+
 // The copies that a loop was unrolled to are one instance, and a compiler without DebugInlinedAt
 // leaves one for all calls.
 TEST_F(LinesOfCalls, run_no_less_than_the_report_says_where_copies_cannot_be_told_apart) {

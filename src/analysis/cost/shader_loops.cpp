@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/cost/command_costs.h"
+#include "analysis/cost/call_costs.h"
 #include "analysis/model/counts.h"
 #include "spirv/analysis/cfg.h"
 #include "spirv/analysis/loops.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/cost/command_costs.h"
+#include "analysis/cost/call_costs.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/metrics.h"

@@ -12,6 +12,7 @@
 #include "analysis/model/names.h"
 #include "analysis/tables/command_tables.h"
 #include "analysis/tables/frame_counters.h"
+#include "analysis/tables/function_tables.h"
 #include "analysis/tables/shader_tables.h"
 #include "analysis/tables/table_builder.h"
 
@@ -337,10 +338,20 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
       return make_executable_table(*model_, options);
     case By::Line:
     case By::Block:
+    case By::Function:
+    case By::CallTree:
       break;
   }
+  return code_table(by, options);
+}
+
+Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
   const auto blocks = totals();
   if (!blocks) return blocks.error();
+  if (by == By::Function)
+    return make_function_table(*model_, *codes_, *variants_, **blocks, options);
+  if (by == By::CallTree)
+    return make_call_tree_table(*model_, *codes_, *variants_, **blocks, options);
   return by == By::Line
              ? make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, options)
              : make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
@@ -518,7 +529,7 @@ std::string why_no_rows(const Model& model, By by, const TableOptions& options) 
     return fmt::format("no counted command in the selection ran a shader that matches '{}'",
                        model.selection.shader);
   }
-  if (by == By::Line || by == By::Block)
+  if (by == By::Line || by == By::Block || by == By::Function || by == By::CallTree)
     return "no command in the selection has counts by block; the overview says what is missing";
   return "the capture has no such data";
 }

@@ -41,13 +41,15 @@ enum class By {
   Label,
   Counter,
   Region,
-  Executable
+  Executable,
+  Function,
+  CallTree
 };
 
 // The names of By's values for users, in the same order.
-inline constexpr std::string_view kByNames[] = {"draw",    "pass",     "shader",    "line",
-                                                "block",   "pipeline", "frame",     "label",
-                                                "counter", "region",   "executable"};
+inline constexpr std::string_view kByNames[] = {
+    "draw",  "pass",    "shader", "line",       "block",    "pipeline", "frame",
+    "label", "counter", "region", "executable", "function", "call-tree"};
 
 std::optional<By> by_from_name(std::string_view name);
 
@@ -76,6 +78,7 @@ class Analyzer {
  private:
   Result<std::vector<Table>> gl_overview(TableOptions options);
   Result<Table> command_table(GroupBy by, const TableOptions& options);
+  Result<Table> code_table(By by, const TableOptions& options);
   By main_group() const;
   Result<const BlockTotals*> totals();
   bool is_listed(uint32_t variant, const BlockTotals& blocks) const;

@@ -270,4 +270,11 @@ Status finish_table(Table& table, const std::vector<Metric>& metrics, const Tabl
   return pick_columns(table, options.columns);
 }
 
+Status finish_in_order(Table& table, const TableOptions& options) {
+  append_efficiency(table);
+  hide_empty_columns(table);
+  if (options.columns.empty()) return {};
+  return pick_columns(table, options.columns);
+}
+
 }  // namespace tally::analysis

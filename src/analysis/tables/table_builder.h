@@ -77,6 +77,7 @@ struct TableOptions {
   bool merge = false;                // merge identical passes, or lines of several shaders
   bool each = false;                 // of draws: do not merge identical draws
   std::optional<uint32_t> pass;      // of regions: only passes with this number in their frame
+  std::optional<size_t> depth;       // of the tree of calls: calls below the entry point
   bool header_above = false;         // a header already says what is missing from the capture
 };
 
@@ -93,5 +94,8 @@ Column efficiency_column();
 // together form the total.
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole = {});
+
+// The same for rows that have their order, and their number: only chooses columns.
+Status finish_in_order(Table& table, const TableOptions& options);
 
 }  // namespace tally::analysis

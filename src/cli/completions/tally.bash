@@ -51,7 +51,7 @@ _tally() {
       ;;
     report)
       case $before in
-        --by) _tally_words 'draw pass shader line block pipeline frame label counter region executable' ;;
+        --by) _tally_words 'draw pass shader line block pipeline frame label counter region executable function call-tree' ;;
         --top) ;;
         --sort) ;;
         --columns) ;;
@@ -62,6 +62,7 @@ _tally() {
         --pass) ;;
         --frames) ;;
         --shader) ;;
+        --depth) ;;
         --annotate) ;;
         --disassemble) ;;
         --device) _tally_files ;;
@@ -69,7 +70,7 @@ _tally() {
         --sources) _tally_files ;;
         --format) _tally_words 'text json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --each --annotate --disassemble --device --source --sources --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --depth --each --annotate --disassemble --device --source --sources --format --width' || _tally_files ;;
       esac
       ;;
     explain)
@@ -127,7 +128,7 @@ _tally() {
       case $before in
         --format) _tally_words 'csv jsonl callgrind speedscope collapsed pprof perfetto' ;;
         -o | --output) _tally_files ;;
-        --by) _tally_words 'draw pass shader line block pipeline frame label counter region executable' ;;
+        --by) _tally_words 'draw pass shader line block pipeline frame label counter region executable function call-tree' ;;
         --metric) ;;
         --frames) ;;
         --shader) ;;

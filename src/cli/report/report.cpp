@@ -229,14 +229,18 @@ int run(const ReportOptions& options) {
 
 // Rejects options that would have no effect.
 void reject_unused_options(const ReportOptions& options) {
-  if (options.table.merge && options.by != "pass" && options.by != "line") {
+  if (options.table.merge && options.by != "pass" && options.by != "line" &&
+      options.by != "function") {
     throw CLI::ParseError(options.by == "draw" ? "--by draw always merges identical draws; "
                                                  "--each shows every draw"
-                                               : "--merge needs --by pass or --by line",
+                                               : "--merge needs --by pass, line or function",
                           kFailed);
   }
   if (options.table.each && options.by != "draw") {
     throw CLI::ParseError("--each needs --by draw", kFailed);
+  }
+  if (options.table.depth && options.by != "call-tree") {
+    throw CLI::ParseError("--depth needs --by call-tree", kFailed);
   }
   if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
     throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
@@ -267,8 +271,8 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::Option* by_option = command
                                ->add_option("--by", options->by,
                                             "draw, pass, shader, line, block, pipeline, frame, "
-                                            "label, counter or region; default: an "
-                                            "overview")
+                                            "label, counter, region, executable, function or "
+                                            "call-tree; default: an overview")
                                ->check(one_of(by))
                                ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
@@ -321,8 +325,13 @@ void add_report(CLI::App& app, Action& chosen) {
                    "starts like this, or those of a pipeline of this name or hash")
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
-                    "With --by pass: merge identical passes; with --by line: merge a line of "
-                    "several shaders");
+                    "With --by pass: merge identical passes; with --by line or function: merge a "
+                    "line or a function of several shaders");
+  command
+      ->add_option("--depth", options->table.depth,
+                   "With --by call-tree: show this many calls below the entry point")
+      ->check(whole_number())
+      ->type_name("N");
   command->add_flag("--each", options->table.each,
                     "With --by draw: show every draw instead of merging identical ones");
   CLI::Option* annotate = command

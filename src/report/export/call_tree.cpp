@@ -42,7 +42,7 @@ class GroupStacks {
     commands.values(group, values_);
     if (tree_.code(variant) != nullptr) {
       const analysis::CallCosts costs(tree_.calls(variant), values_.blocks(), tree_.metrics());
-      costs.visit_paths([this](auto path, const auto& cost) { add(path, cost); });
+      costs.visit_paths({.cost = [this](auto path, const auto& cost) { add(path, cost); }});
     } else {
       add_without_code();
     }
@@ -52,10 +52,9 @@ class GroupStacks {
   void add(std::span<const uint32_t> path, const analysis::SelfCost& cost) {
     if (is_zero(cost.metrics)) return;
     stack_.resize(3);
-    for (const uint32_t function : path) {
-      stack_.push_back({function_frame(function), 0});
-    }
-    if (cost.inlined != kNone) stack_.push_back({inlined_frame(cost), 0});
+    for (const uint32_t of_path : path) stack_.push_back({name_of(of_path), 0});
+    if (tree_.calls(variant_).is_inlined(path.back()))
+      stack_.back() = {name_of(path.back(), cost.location.file), 0};
     stack_.back().line = cost.location.line;
     visit_(stack_, cost.metrics);
   }
@@ -72,17 +71,16 @@ class GroupStacks {
     return frame(shaders_, variant_, [&] { return names_.add(tree_.shader_text(variant_), {}); });
   }
 
-  uint32_t function_frame(uint32_t function) {
-    return frame(functions_, std::pair(variant_, function), [&] {
-      return names_.add(tree_.function_text(variant_, function),
-                        tree_.function_file(variant_, function));
+  uint32_t name_of(uint32_t of_path) {
+    return frame(functions_, std::pair(variant_, of_path), [&] {
+      return names_.add(tree_.frame_text(variant_, of_path), tree_.frame_file(variant_, of_path));
     });
   }
 
-  uint32_t inlined_frame(const analysis::SelfCost& cost) {
-    return frame(inlined_, std::tuple(variant_, cost.inlined, cost.location.file), [&] {
-      return names_.add(tree_.inlined_text(variant_, cost.inlined),
-                        tree_.file_text(variant_, cost.location.file));
+  // Inlined code may be of several files.
+  uint32_t name_of(uint32_t inlined, uint32_t file) {
+    return frame(inlined_, std::tuple(variant_, inlined, file), [&] {
+      return names_.add(tree_.frame_text(variant_, inlined), tree_.file_text(variant_, file));
     });
   }
 
@@ -103,7 +101,7 @@ class GroupStacks {
   std::vector<uint64_t> sums_;
   analysis::BlockValueList values_;
   std::map<uint32_t, uint32_t> shaders_;                                  // by variant
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;           // by variant and function
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;           // by variant and frame
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> inlined_;  // and file
 };
 
@@ -139,19 +137,13 @@ std::string CallTree::shader_text(uint32_t variant) const {
   return pipeline.empty() ? text : fmt::format("{} [{}]", text, pipeline);
 }
 
-std::string CallTree::function_text(uint32_t variant, uint32_t function) const {
-  const analysis::ShaderCode& of = *code(variant);
-  const bool is_entry =
-      of.entry_block != kNone && of.map.blocks()[of.entry_block].function == function;
-  std::string name = of.map.functions()[function].name;
-  if (is_entry && name.starts_with('%'))  // without a name in the source
+std::string CallTree::frame_text(uint32_t variant, uint32_t frame) const {
+  const analysis::ShaderCalls& of = calls(variant);
+  std::string name = of.names()[of.frames()[frame].name];
+  if (frame == of.entry() && name.starts_with('%'))  // without a name in the source
     name = model_->shaders[(*variants_)[variant].shader].entry_point;
-  return fmt::format("{}: {}", shader_text(variant), name);
-}
-
-std::string CallTree::inlined_text(uint32_t variant, uint32_t inlined) const {
-  return fmt::format("{}: {} (inlined)", shader_text(variant),
-                     code(variant)->map.source_functions()[inlined]);
+  return fmt::format("{}: {}{}", shader_text(variant), name,
+                     of.is_inlined(frame) ? " (inlined)" : "");
 }
 
 std::string CallTree::file_text(uint32_t variant, uint32_t file) const {
@@ -160,14 +152,14 @@ std::string CallTree::file_text(uint32_t variant, uint32_t file) const {
   return shader_names_[(*variants_)[variant].shader];
 }
 
-std::string CallTree::function_file(uint32_t variant, uint32_t function) const {
-  const spirv::BlockMap& map = code(variant)->map;
-  const spirv::MappedFunction& f = map.functions()[function];
+std::string CallTree::frame_file(uint32_t variant, uint32_t frame) const {
+  const analysis::ShaderCalls& of = calls(variant);
+  const spirv::BlockMap& map = of.code().map;
+  const spirv::MappedFunction& f = map.functions()[of.frames()[frame].function];
   for (const spirv::Block& block : map.blocks().subspan(f.first_block, f.block_count)) {
-    for (const spirv::LineCost& line : map.lines_of(block)) {
-      const bool is_own = line.source_function >= map.source_functions().size() ||
-                          map.source_functions()[line.source_function] == f.name;
-      if (is_own) return file_text(variant, line.location.file);
+    const auto lines = map.lines_of(block);
+    for (size_t l = 0; l < lines.size(); ++l) {
+      if (of.frame_of(block, l) == frame) return file_text(variant, lines[l].location.file);
     }
   }
   return file_text(variant, kNone);

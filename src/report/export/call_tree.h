@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/cost/call_costs.h"
 #include "analysis/cost/command_costs.h"
 #include "base/containers.h"
 
@@ -67,12 +68,11 @@ class CallTree {
   const analysis::ShaderCalls& calls(uint32_t variant) const;
   // "lit.frag fragment", with the pipeline if it specializes the shader.
   std::string shader_text(uint32_t variant) const;
-  // The names for a viewer. `function` is an index into the block map's functions.
-  std::string function_text(uint32_t variant, uint32_t function) const;
-  std::string inlined_text(uint32_t variant, uint32_t inlined) const;
+  // The names for a viewer. A function of the module is the frame of the same number.
+  std::string frame_text(uint32_t variant, uint32_t frame) const;
   std::string file_text(uint32_t variant, uint32_t file) const;
-  // The file of a function's first line; the shader's name if it has no line.
-  std::string function_file(uint32_t variant, uint32_t function) const;
+  // The file of a frame's first line; the shader's name if it has no line.
+  std::string frame_file(uint32_t variant, uint32_t frame) const;
 
  private:
   CallTree() = default;

@@ -190,9 +190,9 @@ class Callgrind {
     if (is_new) {
       const bool has_code = tree_.code(variant) != nullptr;
       const uint32_t entry = has_code ? tree_.calls(variant).entry() : 0;
-      found->second = has_code ? function(tree_.function_file(variant, entry),
-                                          tree_.function_text(variant, entry))
-                               : function(kCommandsFile, tree_.shader_text(variant));
+      found->second =
+          has_code ? function(tree_.frame_file(variant, entry), tree_.frame_text(variant, entry))
+                   : function(kCommandsFile, tree_.shader_text(variant));
     }
     return found->second;
   }
@@ -208,14 +208,21 @@ class Callgrind {
     const analysis::CallCosts costs(tree_.calls(variant), values_[variant].blocks(),
                                     tree_.metrics());
     const std::vector<CallCost> calls = costs.calls_with_costs();
-    for (uint32_t f = 0; f < costs.functions().size(); ++f) {
-      const auto is_call = [f](const CallCost& call) {
-        return call.caller == f && call.count != 0;
+    const analysis::ShaderCalls& shader = tree_.calls(variant);
+    for (uint32_t f = 0; f < code->map.functions().size(); ++f) {
+      const auto is_call = [&](const CallCost& call) {
+        return shader.frames()[call.caller].function == f && call.count != 0;
       };
-      if (costs.functions()[f].empty() && std::ranges::none_of(calls, is_call)) continue;
-      const std::string file = tree_.function_file(variant, f);
-      begin_function(function(file, tree_.function_text(variant, f)));
-      for (const SelfCost& line : costs.functions()[f]) write_line(variant, file, line);
+      const auto has_lines = [&](uint32_t frame) { return !costs.frames()[frame].empty(); };
+      if (std::ranges::none_of(shader.frames_in(f), has_lines) &&
+          std::ranges::none_of(calls, is_call))
+        continue;
+      const std::string file = tree_.frame_file(variant, f);
+      begin_function(function(file, tree_.frame_text(variant, f)));
+      for (const uint32_t frame : shader.frames_in(f)) {
+        for (const SelfCost& line : costs.frames()[frame])
+          write_line(variant, file, line, shader.is_inlined(frame));
+      }
       for (const CallCost& call : calls) {
         if (is_call(call)) write_function_call(variant, call);
       }
@@ -223,10 +230,11 @@ class Callgrind {
   }
 
   // The code of another file, and inlined code, is between fi= and fe=.
-  void write_line(uint32_t variant, const std::string& file, const SelfCost& line) {
+  void write_line(uint32_t variant, const std::string& file, const SelfCost& line,
+                  bool is_inlined) {
     const bool has_line = line.location.line != 0;
     const std::string its_file = has_line ? tree_.file_text(variant, line.location.file) : file;
-    const bool is_elsewhere = line.inlined != kNone || its_file != file;
+    const bool is_elsewhere = is_inlined || its_file != file;
     if (is_elsewhere) write_file("fi", its_file);
     out_(fmt::format("{}{}\n", line.location.line, costs_text(line.metrics)));
     if (is_elsewhere) write_file("fe", file);
@@ -239,9 +247,9 @@ class Callgrind {
   }
 
   void write_function_call(uint32_t variant, const CallCost& call) {
-    write_call(function(tree_.function_file(variant, call.callee),
-                        tree_.function_text(variant, call.callee)),
-               call.count, call.location.line, call.metrics);
+    write_call(
+        function(tree_.frame_file(variant, call.callee), tree_.frame_text(variant, call.callee)),
+        call.count, call.location.line, call.metrics);
   }
 
   const CallTree& tree_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/hash.h"
@@ -35,7 +36,7 @@ class BlockMapBuilder {
         costs_(module),
         sources_(module),
         cursor_(sources_),
-        instances_(static_cast<uint32_t>(functions)) {
+        functions_(static_cast<uint32_t>(functions)) {
     map_.costs_depend_on_specialization_ = costs_.types_depend_on_specialization();
   }
 
@@ -49,6 +50,10 @@ class BlockMapBuilder {
   void add_cost(uint32_t index, Block& block);
   uint32_t line_of(const SourcePlace& place, Block& block);
   uint32_t instance_of(const SourcePlace& place, uint32_t function);
+  uint32_t instance_at(uint32_t inlined_at, uint32_t function);
+  void name_inlined(uint32_t instance, uint32_t source_function);
+  void add_calls(const Instruction& instruction, uint32_t function);
+  void resolve_callees();
 
   const Module& module_;
   CostModel costs_;
@@ -62,7 +67,7 @@ class BlockMapBuilder {
   uint32_t last_line_ = 0;
   bool keeps_ = false;  // CostDetail::Kept
 
-  uint32_t instances_;                                 // how many there are
+  uint32_t functions_;                                 // how many the map will have
   std::unordered_map<uint32_t, uint32_t> inlined_at_;  // of the current function: their instances
 };
 
@@ -102,6 +107,7 @@ void BlockMapBuilder::add_block(const BlockRange& range) {
   for (uint32_t index = range.begin; index < range.end; ++index) {
     cursor_.advance(module_.instruction(index));
     add_cost(index, block);
+    add_calls(module_.instruction(index), block.function);
   }
   map_.blocks_.push_back(block);
 }
@@ -144,9 +150,60 @@ uint32_t BlockMapBuilder::line_of(const SourcePlace& place, Block& block) {
 
 uint32_t BlockMapBuilder::instance_of(const SourcePlace& place, uint32_t function) {
   if (place.inlined_at == 0) return function;
-  const auto [found, is_new] = inlined_at_.try_emplace(place.inlined_at, instances_);
-  if (is_new) ++instances_;
-  return found->second;
+  const uint32_t instance = instance_at(place.inlined_at, function);
+  name_inlined(instance, place.source_function);
+  return instance;
+}
+
+void BlockMapBuilder::name_inlined(uint32_t instance, uint32_t source_function) {
+  if (instance < functions_) return;
+  uint32_t& own = map_.inlined_calls_[instance - functions_].source_function;
+  if (own == kNone) own = source_function;
+}
+
+// Callers come before what is inlined into them. A hostile module may have a cycle of calls: it is
+// cut where a call is met again.
+uint32_t BlockMapBuilder::instance_at(uint32_t inlined_at, uint32_t function) {
+  if (const auto known = inlined_at_.find(inlined_at); known != inlined_at_.end())
+    return known->second;
+  std::vector<std::pair<uint32_t, InlinedAt>> chain;  // the innermost first
+  std::unordered_set<uint32_t> met;
+  uint32_t instance = function;
+  for (uint32_t id = inlined_at; id != 0 && met.insert(id).second;) {
+    if (const auto known = inlined_at_.find(id); known != inlined_at_.end()) {
+      instance = known->second;
+      break;
+    }
+    chain.emplace_back(id, sources_.inlined_at(id));
+    id = chain.back().second.inlined_at;
+  }
+  if (!chain.empty()) name_inlined(instance, chain.back().second.caller);
+  for (size_t i = chain.size(); i-- > 0;) {
+    const uint32_t callee = i == 0 ? kNone : chain[i - 1].second.caller;
+    map_.inlined_calls_.push_back({instance, callee, chain[i].second.location});
+    instance = functions_ + static_cast<uint32_t>(map_.inlined_calls_.size() - 1);
+    inlined_at_.emplace(chain[i].first, instance);
+  }
+  return instance;
+}
+
+void BlockMapBuilder::add_calls(const Instruction& instruction, uint32_t function) {
+  const auto called = called_functions(instruction);
+  for (const uint32_t id : {called.first, called.second}) {
+    if (id == 0) continue;
+    const SourcePlace& place = cursor_.place();
+    map_.calls_.push_back({static_cast<uint32_t>(map_.blocks_.size()), id, place.location,
+                           place.source_function, instance_of(place, function)});
+  }
+}
+
+// Until here a call has the id of its callee.
+void BlockMapBuilder::resolve_callees() {
+  std::unordered_map<uint32_t, uint32_t> index_of;
+  for (uint32_t f = 0; f < map_.functions_.size(); ++f) index_of[map_.functions_[f].id] = f;
+  std::erase_if(map_.calls_,
+                [&](const MappedCall& call) { return !index_of.contains(call.callee); });
+  for (MappedCall& call : map_.calls_) call.callee = index_of[call.callee];
 }
 
 // Neither the compilation unit's file nor the first source: some compilers name an include there.
@@ -165,6 +222,7 @@ void BlockMapBuilder::find_main_file(uint32_t entry_function) {
 }
 
 BlockMap BlockMapBuilder::finish() && {
+  resolve_callees();
   map_.files_ = std::move(sources_.files());
   std::vector<SourceLocation> code;
   for (const LineCost& line : map_.lines_) code.push_back(line.location);

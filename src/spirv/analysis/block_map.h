@@ -50,6 +50,22 @@ struct MappedFunction {
   bool is_countable = true;
 };
 
+// Code that was inlined for one call: the instance functions().size() + its index in
+// inlined_calls().
+struct InlinedCall {
+  uint32_t caller = 0;                     // the instance with the call: a smaller number
+  uint32_t source_function = kNone;        // what was inlined
+  std::optional<SourceLocation> location;  // of the call
+};
+
+// A call of a function of the module.
+struct MappedCall {
+  uint32_t block;                          // with the instruction
+  uint32_t callee;                         // index into functions()
+  std::optional<SourceLocation> location;  // of the instruction
+  uint32_t source_function, instance;      // of the instruction; see LineCost
+};
+
 // Which costs a map has.
 enum class CostDetail : uint8_t {
   All,   // all instructions
@@ -72,6 +88,9 @@ class BlockMap {
   std::string source_name() const;
   // The functions' names in the source, including functions that were inlined everywhere.
   std::span<const std::string> source_functions() const { return source_functions_; }
+  std::span<const InlinedCall> inlined_calls() const { return inlined_calls_; }
+  // In the order of their instructions.
+  std::span<const MappedCall> calls() const { return calls_; }
   // The lines of a block in the order of their first occurrence, without instructions that have no
   // line.
   std::span<const LineCost> lines_of(const Block& block) const {
@@ -97,6 +116,8 @@ class BlockMap {
   uint32_t main_file_ = 0;
   std::vector<std::string> source_functions_;
   std::vector<LineCost> lines_;
+  std::vector<InlinedCall> inlined_calls_;
+  std::vector<MappedCall> calls_;
   std::vector<InstructionMix> kept_of_lines_, kept_without_line_;  // by line; by block
   std::vector<Residue> residues_;                                  // by instruction
   bool costs_depend_on_specialization_ = false;

@@ -359,6 +359,58 @@ TEST(block_map, each_call_that_was_inlined_is_an_instance) {
   }
 }
 
+TEST(block_map, what_was_inlined_names_its_call) {
+  const BlockMap map = map_of(test::corpus_module("inlined.calls.comp.debug.spv"));
+  std::map<std::string, std::set<std::string>> calls;  // by what is inlined: "caller:line"
+  for (const InlinedCall& call : map.inlined_calls()) {
+    ASSERT_NE(call.source_function, kNone);
+    std::string caller = "main";
+    if (call.caller >= map.functions().size()) {
+      const InlinedCall& outer = map.inlined_calls()[call.caller - map.functions().size()];
+      EXPECT_LT(&outer, &call);
+      caller = map.source_functions()[outer.source_function];
+    }
+    ASSERT_TRUE(call.location.has_value());
+    calls[map.source_functions()[call.source_function]].insert(caller + ":" +
+                                                               std::to_string(call.location->line));
+  }
+  EXPECT_THAT(calls["odd_step"], ElementsAre("main:25", "two_steps:18"));
+  EXPECT_THAT(calls["two_steps"], ElementsAre("main:29"));
+  EXPECT_THAT(map.calls(), IsEmpty());
+}
+
+TEST(block_map, a_call_has_the_place_of_its_instruction) {
+  const BlockMap map = map_of(test::corpus_module("calls.comp.debug.spv"));
+  std::multiset<std::string> calls;
+  for (const MappedCall& call : map.calls()) {
+    ASSERT_TRUE(call.location.has_value());
+    EXPECT_EQ(call.instance, map.blocks()[call.block].function);
+    calls.insert(map.functions()[call.callee].name + ":" + std::to_string(call.location->line));
+  }
+  EXPECT_THAT(calls, ElementsAre("odd_step:18", "odd_step:18", "odd_step:25", "two_steps:29"));
+}
+
+TEST(block_map, inlined_calls_that_are_their_own_callers_end) {
+  std::string text(kDebugInfo);
+  const std::string_view scope = "%scope = OpExtInst %void %set DebugScope %lexical";
+  text.insert(text.find(scope) + scope.size(), " %inlined");
+  const std::string_view lexical = "  %function = OpTypeFunction";
+  text.insert(text.find(lexical),
+              "  %outer = OpExtInst %void %set DebugInlinedAt %u6 %shade\n"
+              "  %inlined = OpExtInst %void %set DebugInlinedAt %u9 %shade %outer\n");
+  test::Words words = test::assemble(text);
+  const Module before = parsed(words);
+  for (size_t index = 0; index < before.instruction_count(); ++index) {
+    const Instruction instruction = before.instruction(index);
+    const bool is_inner = instruction.opcode() == spv::Op::OpExtInst &&
+                          instruction.operand(1) == 25 && instruction.operand_count() > 4;
+    if (is_inner) words[instruction.offset() + 7] = instruction.result_id();
+  }
+  const BlockMap map = map_of(words);
+  ASSERT_EQ(map.inlined_calls().size(), 1u);
+  EXPECT_EQ(map.inlined_calls()[0].caller, 0u);
+}
+
 // Not after its first source, which may be an include, nor after the compilation unit's.
 TEST(block_map, the_source_is_the_file_of_the_entry_points_function) {
   std::string text(kDebugInfo);

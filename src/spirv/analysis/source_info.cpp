@@ -193,6 +193,20 @@ uint32_t SourceInfo::function_of_scope(uint32_t scope) const {
   return kNone;
 }
 
+InlinedAt SourceInfo::inlined_at(uint32_t id) const {
+  const std::optional<Instruction> at = module_->definition(id);
+  if (!at || at->opcode() != spv::Op::OpExtInst ||
+      at->operand(1) != NonSemanticShaderDebugInfo100DebugInlinedAt)
+    return {};
+  InlinedAt call{.caller = function_of_scope(at->operand(kFirstArgument + 1)),
+                 .inlined_at = at->operand(kFirstArgument + 2)};
+  const auto line =
+      static_cast<uint32_t>(module_->constant_value(at->operand(kFirstArgument)).value_or(0));
+  const uint32_t file = call.caller == kNone ? kNone : function_files_[call.caller];
+  if (line != 0 && file != kNone) call.location = SourceLocation{file, line, 0, line};
+  return call;
+}
+
 // --- LineCursor
 
 void LineCursor::advance(const Instruction& instruction) {

@@ -38,6 +38,13 @@ struct SourcePlace {
   uint32_t inlined_at = 0;           // id of the DebugInlinedAt of the inlined call; 0: not inlined
 };
 
+// A call that was inlined: the place of the call.
+struct InlinedAt {
+  std::optional<SourceLocation> location;  // of the call
+  uint32_t caller = kNone;  // its source function; index into the list of source functions
+  uint32_t inlined_at = 0;  // id of the DebugInlinedAt of the caller; 0: it was not inlined
+};
+
 class SourceInfo {
  public:
   explicit SourceInfo(const Module& module);
@@ -58,6 +65,8 @@ class SourceInfo {
   uint32_t file_of(uint32_t id) { return add_file(id); }
   // Index of the source function that a debug scope belongs to, or kNone.
   uint32_t function_of_scope(uint32_t scope) const;
+  // Empty if the id is of no DebugInlinedAt.
+  InlinedAt inlined_at(uint32_t id) const;
 
  private:
   void read(const Instruction& instruction);
