@@ -20,11 +20,6 @@ bool is_integer(const Module& module, uint32_t id) {
 
 }  // namespace
 
-uint32_t selector_words(const Module& module, uint32_t selector) {
-  const std::optional<Instruction> type = module.definition(module.type_of(selector));
-  return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
-}
-
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator) {
   switch (terminator.opcode()) {
     case spv::Op::OpBranch:

@@ -59,9 +59,6 @@ class Cfg {
   Edges predecessors_;
 };
 
-// Words of a literal of an OpSwitch with this selector: 2 for 64-bit integers.
-uint32_t selector_words(const Module& module, uint32_t selector);
-
 // The target labels of a terminator, in order, including repetitions.
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator);
 

@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -61,6 +66,47 @@ TEST(decoration_groups, nothing_of_a_group_is_left) {
   EXPECT_THAT(text, Not(HasSubstr("Group")));
   EXPECT_THAT(text, Not(HasSubstr("OpName")));
   EXPECT_EQ(module->blocks().size(), 1u);
+}
+
+// %5 has Offset 0 by itself, by a group, and by another that decorates it twice.
+TEST(decoration_groups, what_is_decorated_alike_by_several_is_decorated_once) {
+  const auto module = parse_without_groups(test::assemble_shader(R"(
+    OpMemberDecorate %5 0 Offset 0
+    OpDecorate %7 NonWritable
+    OpDecorate %first Offset 0
+    OpDecorate %second Offset 0
+    OpDecorate %other NonWritable
+    OpDecorate %other Restrict
+    %first = OpDecorationGroup
+    %second = OpDecorationGroup
+    %other = OpDecorationGroup
+    OpGroupMemberDecorate %first %5 0 %5 1
+    OpGroupMemberDecorate %second %5 0 %5 1 %5 0
+    OpGroupDecorate %other %7 %7 %8
+    OpDecorate %8 Restrict
+    %u32 = OpTypeInt 32 0
+    %5 = OpTypeStruct %u32 %u32
+    %pointer = OpTypePointer Private %u32
+    %7 = OpVariable %pointer Private
+    %8 = OpVariable %pointer Private
+    %void = OpTypeVoid
+    %function = OpTypeFunction %void
+    %main = OpFunction %void None %function
+    %entry = OpLabel
+    OpReturn
+    OpFunctionEnd
+  )"));
+  ASSERT_TRUE(module);
+  std::vector<std::string> lines;
+  std::istringstream text(test::disassemble(module->words()));
+  for (std::string line; std::getline(text, line);) {
+    if (const size_t begin = line.find("Op"); line.find("Decorate") != std::string::npos) {
+      lines.push_back(line.substr(begin));
+    }
+  }
+  EXPECT_THAT(lines, ElementsAre("OpMemberDecorate %5 0 Offset 0", "OpDecorate %7 NonWritable",
+                                 "OpMemberDecorate %5 1 Offset 0", "OpDecorate %7 Restrict",
+                                 "OpDecorate %8 NonWritable", "OpDecorate %8 Restrict"));
 }
 
 TEST(decoration_groups, modules_without_them_are_as_they_were) {

@@ -267,4 +267,9 @@ ExtInstSet Module::ext_inst_set(uint32_t import_id) const {
   return found == imports_.end() || found->instruction != index ? ExtInstSet::None : found->set;
 }
 
+uint32_t selector_words(const Module& module, uint32_t selector) {
+  const std::optional<Instruction> type = module.definition(module.type_of(selector));
+  return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
+}
+
 }  // namespace tally::spirv

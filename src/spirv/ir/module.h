@@ -3,11 +3,12 @@
 // parsed, including unknown opcodes and enumerants.
 //
 // parse() guarantees that each instruction lies within the words and has the minimum length of its
-// opcode, that every result id is below bound() and defined once, and that functions are closed,
-// not nested, and consist of blocks from OpLabel to a terminator. It also guarantees that no id
-// depends on itself by types and operands, other than through an OpPhi, a function, or a pointer
-// that OpTypeForwardPointer declares. It does not validate anything else. Memory is at most a small
-// multiple of the words.
+// opcode, that every result id is below bound() and defined once, that no operand that is an id is
+// bound() or higher (ids of memory operands and of unknown instructions aside), and that functions
+// are closed, not nested, and consist of blocks from OpLabel to a terminator. It also guarantees
+// that no id depends on itself by types and operands, other than through an OpPhi, a function, or a
+// pointer that OpTypeForwardPointer declares. It does not validate anything else. Memory is at most
+// a small multiple of the words.
 #pragma once
 
 #include <cstdint>
@@ -295,5 +296,8 @@ class Module {
   };
   std::vector<Import> imports_;
 };
+
+// Words of a literal of an OpSwitch with this selector: 2 for 64-bit integers.
+uint32_t selector_words(const Module& module, uint32_t selector);
 
 }  // namespace tally::spirv

@@ -381,6 +381,62 @@ TEST(module, ids_that_depend_on_themselves_are_refused) {
               HasSubstr("depends on itself"));
 }
 
+// One for each way in which instructions have ids, and one that only looks like it.
+TEST(module, operands_that_are_ids_beyond_the_bound_are_refused) {
+  using spv::Op;
+  constexpr uint32_t kBeyond = 100;  // the bound
+  const Words u32 = instruction(Op::OpTypeInt, {1, 32, 0});
+  const Words u64 = instruction(Op::OpTypeInt, {2, 64, 0});
+  const Words one = instruction(Op::OpConstant, {1, 3, 1});
+  const Words wide = instruction(Op::OpConstant, {2, 4, 1, 0});
+  const Words glsl =
+      instruction(Op::OpExtInstImport, {5, 0x4c534c47, 0x6474732e, 0x3035342e, 0});  // GLSL.std.450
+  const Words debug = instruction(
+      Op::OpExtInstImport, {5, 0x6e65704f, 0x442e4c43, 0x67756265, 0x6f666e49, 0x3030312e, 0});
+  const auto with = [&](const Words& code) { return bare({u32, u64, one, wide, code}, kBeyond); };
+  const auto block = [&](const Words& import, const Words& code, const Words& end = kReturn) {
+    return bare({import, u32, u64, one, wide, function(6), label(7), code, end, kFunctionEnd},
+                kBeyond);
+  };
+  const Words nothing = instruction(Op::OpNop, {});
+  const auto operation = static_cast<uint32_t>(Op::OpIAdd);
+  const Words refused[] = {
+      with(instruction(Op::OpTypeStruct, {8, 1, kBeyond})),
+      with(instruction(Op::OpTypePointer, {8, 1, kBeyond})),
+      with(instruction(Op::OpUndef, {kBeyond, 8})),
+      with(instruction(Op::OpName, {kBeyond, 0})),
+      with(instruction(Op::OpDecorate, {kBeyond, 0})),
+      with(instruction(Op::OpDecorateId, {3, 5635, kBeyond})),
+      with(instruction(Op::OpGroupMemberDecorate, {3, 1, 0, kBeyond, 0})),
+      with(instruction(Op::OpEntryPoint, {4, 6, 0x6e69616d, 0, 3, kBeyond})),
+      with(instruction(Op::OpExecutionModeId, {6, 38, 3, 3, kBeyond})),
+      with(instruction(Op::OpSpecConstantOp, {1, 8, operation, 3, kBeyond})),
+      block(glsl, instruction(Op::OpPhi, {1, 8, 3, kBeyond})),
+      block(glsl, instruction(Op::OpFunctionCall, {1, 8, kBeyond})),
+      block(glsl, instruction(Op::OpImageSampleImplicitLod, {1, 8, 3, 3, 1, kBeyond})),
+      block(glsl, instruction(Op::OpExtInst, {1, 8, 5, 1, kBeyond})),
+      block(glsl, nothing, instruction(Op::OpSwitch, {3, 7, 1, 7, 2, kBeyond})),
+      block(glsl, nothing, instruction(Op::OpSwitch, {4, 7, 1, 0, 7, 2, 0, kBeyond})),
+  };
+  for (const Words& words : refused) {
+    EXPECT_THAT(error_of(words), HasSubstr("operand id 100 out of bounds"))
+        << testing::PrintToString(words);
+  }
+  const Words taken[] = {
+      with(instruction(Op::OpConstant, {1, 8, kBeyond})),
+      with(instruction(Op::OpDecorate, {3, 33, kBeyond})),
+      with(instruction(Op::OpSpecConstantOp,
+                       {1, 8, static_cast<uint32_t>(Op::OpCompositeExtract), 3, kBeyond})),
+      block(debug, instruction(Op::OpExtInst, {1, 8, 5, 23, kBeyond})),
+      block(glsl, instruction(Op::OpCompositeExtract, {1, 8, 3, kBeyond})),
+      block(glsl, nothing, instruction(Op::OpSwitch, {3, 7, kBeyond, 7})),
+      block(glsl, nothing, instruction(Op::OpSwitch, {4, 7, kBeyond, kBeyond, 7})),
+  };
+  for (const Words& words : taken) EXPECT_EQ(error_of(words), "");
+  EXPECT_EQ(error_of(with(instruction(Op::OpTypeArray, {8, 1, kBeyond}))),
+            "SPIR-V word 22: operand id 100 out of bounds");
+}
+
 TEST(module, a_struct_may_hold_a_pointer_to_itself_that_is_declared_forward) {
   using spv::Op;
   constexpr auto kStorage = static_cast<uint32_t>(spv::StorageClass::PhysicalStorageBuffer);

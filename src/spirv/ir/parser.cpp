@@ -7,6 +7,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/hash.h"
 #include "spirv/ir/instruction_builder.h"
 #include "spirv/ir/opcode.h"
 
@@ -18,13 +19,17 @@ using spv::Op;
 // The expansion is the product of decorations and targets.
 constexpr size_t kMaxUngroupedWords = size_t{1} << 24;
 
+// A target may have a decoration of a group already, from another group or by itself. Most
+// decorations may not be repeated.
 class Writer {
  public:
-  explicit Writer(const Module& module) : module_(module) {}
+  explicit Writer(const Module& module)
+      : module_(module), decorations_(module.words().begin(), module.words().end()) {}
 
   Result<std::vector<uint32_t>> write() {
     const auto header = module_.words().first(kHeaderWords);
     words_.assign(header.begin(), header.end());
+    for (const uint32_t index : module_.decorations()) known_.insert(module_.word_offset(index));
     for (uint32_t index = 0; index < module_.instruction_count(); ++index) {
       if (Status status = add(module_.instruction(index)); !status) return status.error();
     }
@@ -81,13 +86,27 @@ class Writer {
       std::vector<uint32_t> operands(target.begin(), target.end());
       const auto what = decoration.operands().subspan(1);
       operands.insert(operands.end(), what.begin(), what.end());
-      if (operands.size() >= kMaxInstructionWords ||
-          words_.size() + operands.size() >= kMaxUngroupedWords) {
+      written_ += 1 + operands.size();
+      if (operands.size() >= kMaxInstructionWords || written_ >= kMaxUngroupedWords) {
         return Error{"SPIR-V: the decoration groups are too large"};
       }
-      append_instruction(words_, *opcode, operands);
+      add_once(*opcode, operands);
     }
     return {};
+  }
+
+  void add_once(Op opcode, std::span<const uint32_t> operands) {
+    const auto offset = static_cast<uint32_t>(decorations_.size());
+    append_instruction(decorations_, opcode, operands);
+    if (known_.insert(offset).second) {
+      words_.insert(words_.end(), decorations_.begin() + offset, decorations_.end());
+    } else {
+      decorations_.resize(offset);
+    }
+  }
+
+  std::span<const uint32_t> decoration_at(uint32_t offset) const {
+    return std::span(decorations_).subspan(offset, decorations_[offset] >> spv::WordCountShift);
   }
 
   static std::optional<Op> opcode_for(Op opcode, bool of_member) {
@@ -97,8 +116,28 @@ class Writer {
     return std::nullopt;
   }
 
+  // By the words at an offset of decorations_.
+  struct HashOfWords {
+    const Writer& writer;
+    size_t operator()(uint32_t offset) const {
+      uint64_t hash = 0;
+      for (const uint32_t word : writer.decoration_at(offset)) hash = hash_combine(hash, word);
+      return hash;
+    }
+  };
+  struct SameWords {
+    const Writer& writer;
+    bool operator()(uint32_t a, uint32_t b) const {
+      return std::ranges::equal(writer.decoration_at(a), writer.decoration_at(b));
+    }
+  };
+
   const Module& module_;
   std::vector<uint32_t> words_;
+  std::vector<uint32_t> decorations_;  // the module, and behind it those of groups
+  std::unordered_set<uint32_t, HashOfWords, SameWords> known_{0, HashOfWords{*this},
+                                                              SameWords{*this}};
+  size_t written_ = 0;  // words for groups, the repeated ones included
 };
 
 }  // namespace
@@ -207,6 +246,60 @@ void for_each_dependency(const Module& module, const Instruction& instruction, V
   }
 }
 
+// Calls visit(id) for the type and for each operand that is an id, but not for what follows the
+// mask of memory operands.
+template <typename Visit>
+void for_each_id(const Module& module, const Instruction& instruction, Visit&& visit) {
+  if (instruction.type_id() != 0) visit(instruction.type_id());
+  const std::span<const uint32_t> operands = instruction.operands();
+  const auto visit_from = [&](size_t first, size_t step = 1) {
+    for (; first < operands.size(); first += step) visit(operands[first]);
+  };
+  spv::Op opcode = instruction.opcode();
+  if (opcode == newer::OpExtInstWithForwardRefsKHR) opcode = spv::Op::OpExtInst;
+  if (opcode == newer::OpMemberDecorateIdEXT) {
+    visit(operands[0]);
+    return visit_from(3);
+  }
+  switch (opcode) {
+    case spv::Op::OpEntryPoint:
+      visit(operands[1]);
+      return visit_from(instruction.after_string(2));
+    case spv::Op::OpExecutionModeId:
+    case spv::Op::OpDecorateId:
+      visit(operands[0]);
+      return visit_from(2);
+    case spv::Op::OpGroupMemberDecorate:
+      visit(operands[0]);
+      return visit_from(1, 2);
+    case spv::Op::OpSwitch: {
+      const size_t literal = selector_words(module, operands[0]);
+      visit(operands[0]);
+      visit(operands[1]);
+      return visit_from(2 + literal, literal + 1);
+    }
+    case spv::Op::OpSpecConstantOp: {
+      const OpcodeLayout layout = opcode_layout(static_cast<spv::Op>(operands[0]));
+      for (size_t i = 1; i < operands.size(); ++i) {
+        if (layout.is_id(i - 1)) visit(operands[i]);
+      }
+      return;
+    }
+    case spv::Op::OpExtInst: {
+      // Instructions of other sets may have literals.
+      const ExtInstSet set = module.ext_inst_set(operands[0]);
+      const bool has_ids_alone = set != ExtInstSet::None && set != ExtInstSet::Other &&
+                                 set != ExtInstSet::OpenClDebugInfo100;
+      visit(operands[0]);
+      return visit_from(has_ids_alone ? 2 : operands.size());
+    }
+    default:
+      for_each_operand(instruction, [&](uint32_t operand, bool is_id) {
+        if (is_id) visit(operand);
+      });
+  }
+}
+
 }  // namespace
 
 Result<Module> Module::parse(std::span<const uint32_t> words) {
@@ -283,6 +376,11 @@ Status ModuleParser::define(const Instruction& instruction) {
 }
 
 Status ModuleParser::check_operands(const Instruction& instruction) {
+  uint32_t highest = 0;
+  for_each_id(module_, instruction, [&](uint32_t id) { highest = std::max(highest, id); });
+  if (highest >= module_.bound()) {
+    return error_at(instruction.offset(), fmt::format("operand id {} out of bounds", highest));
+  }
   if (instruction.opcode() == spv::Op::OpTypeForwardPointer) {
     forward_pointers_.insert(instruction.operand(0));
     return {};
