@@ -152,6 +152,10 @@ test('what ran uncounted has no value, and there is no share', async () => {
     assert.equal(rows.filter((row) => row.instructions === '').length, 1);
     assert.ok(!('share' in rows[0]));
     await page.getByText('no share: 1 of 8 rows ran uncounted').waitFor();
+    for (const by of ['line', 'function']) {
+      assert.ok(!('share' in (await report.table(by))[0]), by);
+      await page.getByText('no share: 1 of 8 commands ran uncounted').first().waitFor();
+    }
   });
   await check('counted', { draws: 8, frames: 1 }, async (report) => assert.ok('share' in (await report.table('draw'))[0]));
 });

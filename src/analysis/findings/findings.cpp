@@ -114,7 +114,8 @@ class Finder {
         totals_(totals),
         branches_(branches),
         metrics_(describe_metrics(model)),
-        metric_(default_metric(metrics_)) {}
+        metric_(default_metric(metrics_)),
+        is_complete_(variants.selected_runs().uncounted == 0) {}
 
   Result<Findings> run(const Progress& progress) {
     collect_shaders();
@@ -138,6 +139,10 @@ class Finder {
       return finding.share > 0 && finding.share < kLeastShare;
     });
     std::ranges::stable_sort(found_.list, std::greater(), &CostFinding::share);
+    found_.no_share_because = uncounted_text(variants_.selected_runs());
+    if (!is_complete_) {
+      for (CostFinding& finding : found_.list) finding.share = 0;
+    }
     return std::move(found_);
   }
 
@@ -235,6 +240,15 @@ class Finder {
     return model_.shader_names[ran.shader] + variant_text(model_, variants_[ran.variant]);
   }
 
+  // In sentences, which say what was not counted.
+  std::string subject(const Ran& ran) const {
+    const Runs& runs = variants_.runs(ran.variant);
+    if (runs.uncounted == 0) return name_of(ran);
+    return fmt::format("{} (counted in {} of {})", name_of(ran),
+                       with_separators(runs.commands - runs.uncounted),
+                       counted(runs.commands, "command"));
+  }
+
   void add(Rule rule, double share, std::string text, std::vector<FindingPlace> places = {}) {
     const size_t left_out = places.size() - std::min(places.size(), kMaxPlaces);
     places.resize(places.size() - left_out);
@@ -280,17 +294,21 @@ class Finder {
     std::vector<FindingPlace> places;
     for (const Ran& ran : ran_) {
       if (by_vertices ? is_vertex_work(ran.stage) : ran.stage == kFragmentStage) {
-        places.push_back(
-            {name_of(ran),
-             fmt::format("{} of the capture's {}, {} invocations", percent(share_of(ran.work)),
-                         metric_name(), with_separators(ran.invocations)),
-             {}});
+        places.push_back({name_of(ran),
+                          is_complete_
+                              ? fmt::format("{} of the capture's {}, {} invocations",
+                                            percent(share_of(ran.work)), metric_name(),
+                                            with_separators(ran.invocations))
+                              : fmt::format("{} {}, {} invocations", with_separators(ran.work),
+                                            metric_name(), with_separators(ran.invocations)),
+                          {}});
       }
     }
     add(by_vertices ? Rule::VertexBound : Rule::FragmentBound, share_of(part),
-        fmt::format("{} take {} of the {} of draws: {} vertex and {} fragment invocations",
+        fmt::format("{} take {} of the {} of {}draws: {} vertex and {} fragment invocations",
                     by_vertices ? "vertices" : "fragments", percent(ratio(part, draws)),
-                    metric_name(), with_separators(vertex_invocations),
+                    metric_name(), is_complete_ ? "" : "the counted ",
+                    with_separators(vertex_invocations),
                     with_separators(invocations_of_stage_[kFragmentStage])),
         std::move(places));
   }
@@ -301,10 +319,10 @@ class Finder {
       if (overdraw < 2 || group.multisampled) continue;
       add(Rule::Overdraw, share_of(group.fragment_work) * (1 - 1 / overdraw),
           fmt::format(
-              "pass {} shades each pixel {:.2f} times: {} fragment invocations for {} pixels "
+              "pass {} shades each pixel {}{:.2f} times: {} fragment invocations for {} pixels "
               "in {}",
-              name, overdraw, with_separators(group.fragments), with_separators(group.pixels),
-              counted(group.passes, "pass")));
+              name, is_complete_ ? "" : "at least ", overdraw, with_separators(group.fragments),
+              with_separators(group.pixels), counted(group.passes, "pass")));
     }
   }
 
@@ -327,10 +345,10 @@ class Finder {
       const Kind& kind = kinds[draws];
       if (kind.all < kManyCommands || ratio(kind.tiny, kind.all) < 0.5) continue;
       add(Rule::TinyCommands, 0,
-          fmt::format("{} of {} {} have fewer than {} invocations of any shader each, {} together",
-                      with_separators(kind.tiny), with_separators(kind.all),
-                      draws ? "draws" : "dispatches", kTinyInvocations,
-                      with_separators(kind.invocations)));
+          fmt::format(
+              "{} of {} {}{} have fewer than {} invocations of any shader each, {} together",
+              with_separators(kind.tiny), with_separators(kind.all), is_complete_ ? "" : "counted ",
+              draws ? "draws" : "dispatches", kTinyInvocations, with_separators(kind.invocations)));
     }
   }
 
@@ -360,7 +378,7 @@ class Finder {
     const double share = ratio(discarded, ran.invocations);
     if (share < 0.1) return;
     add(Rule::Discard, share_of(ran.work) * std::min(share, 1.0),
-        fmt::format("{} discards {} of its {} fragments ({})", name_of(ran),
+        fmt::format("{} discards {} of its {} fragments ({})", subject(ran),
                     with_separators(discarded), with_separators(ran.invocations), percent(share)),
         std::move(places));
   }
@@ -435,7 +453,7 @@ class Finder {
     for (auto& [times, at] : found) places.push_back(std::move(at));
     add(Rule::OneWayBranch, 0,
         fmt::format("{} of {} of {} always {} the same way", with_separators(found.size()),
-                    counted(executed, "branch"), name_of(ran), found.size() == 1 ? "goes" : "go"),
+                    counted(executed, "branch"), subject(ran), found.size() == 1 ? "goes" : "go"),
         std::move(places));
   }
 
@@ -450,7 +468,7 @@ class Finder {
     }
     if (places.empty()) return;
     std::string text = fmt::format("{} of {} of {} never ran", with_separators(places.size()),
-                                   counted(executions.size(), "function"), name_of(ran));
+                                   counted(executions.size(), "function"), subject(ran));
     add(Rule::NeverRan, 0, std::move(text), std::move(places));
   }
 
@@ -490,7 +508,7 @@ class Finder {
     for (auto& [value, at] : found) places.push_back(std::move(at));
     add(Rule::UniformWork, share_of(work),
         fmt::format("{} of the {} of {} compute what is the same in all of its {} invocations",
-                    percent(ratio(work, ran.work)), metric_name(), name_of(ran),
+                    percent(ratio(work, ran.work)), metric_name(), subject(ran),
                     with_separators(ran.invocations)),
         std::move(places));
   }
@@ -508,7 +526,7 @@ class Finder {
     add(Rule::LowSimdEfficiency, share_of(ran.work) * (1 - efficiency),
         fmt::format(
             "{} of the lanes of {} work: {} executions of blocks in subgroups with {} lanes",
-            percent(efficiency), name_of(ran), with_separators(executions),
+            percent(efficiency), subject(ran), with_separators(executions),
             with_separators(lanes)));
   }
 
@@ -559,6 +577,7 @@ class Finder {
   const BranchTotals& branches_;
   const std::vector<Metric> metrics_;
   const uint32_t metric_;
+  const bool is_complete_;  // all work is known
 
   std::vector<Ran> ran_;  // the most work first
   uint64_t work_ = 0;     // of all shaders

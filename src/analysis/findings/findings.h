@@ -33,7 +33,7 @@ struct CostFinding {
   const FindingRule* rule = nullptr;
   std::string text;  // one sentence with its numbers
   // The part of the capture's work that the finding is about, from 0 to 1, in the metric that
-  // tables rank by. Findings are sorted by it.
+  // tables rank by. Findings are sorted by it. 0 if it has none.
   double share = 0;
   std::vector<FindingPlace> places;  // the most important ones
   size_t places_left_out = 0;        // further ones
@@ -41,6 +41,7 @@ struct CostFinding {
 
 struct Findings {
   std::vector<CostFinding> list;  // the largest share first
+  std::string no_share_because;   // not all of the work is known; empty if it is
   uint64_t unread_shaders = 0;    // that ran, but whose code is not known: rules did not read it
 };
 

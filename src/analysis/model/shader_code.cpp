@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/model/metrics.h"
+#include "analysis/model/names.h"
 #include "catalogue/stages.h"
 
 namespace tally::analysis {
@@ -189,7 +190,11 @@ Variants::Variants(const Model& model, ShaderCodes& codes) : is_split_(model.sha
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader)
     variants_.push_back({shader, kNone});
   constexpr int64_t kShadersAreSpecialized = 7;
-  if (model.reader.version() >= kShadersAreSpecialized) return;
+  if (model.reader.version() < kShadersAreSpecialized) split_all(model, codes);
+  add_runs(model);
+}
+
+void Variants::split_all(const Model& model, ShaderCodes& codes) {
   for (const std::vector<uint32_t>& alike : pipelines_with_same_shaders(model)) {
     for (const store::RowId id : model.pipelines[alike.front()].shaders) {
       const uint32_t shader = model.shader_index.find(id);
@@ -223,6 +228,47 @@ bool Variants::is_selected(const Model& model, uint32_t variant) const {
     if (model.pipeline_selected[pipeline] && of(pipeline, shader) == variant) return true;
   }
   return false;
+}
+
+void Variants::add_runs(const Model& model) {
+  std::vector<bool> is_counted(model.commands.size());
+  for (const Batch& batch : model.batches) {
+    for (const uint32_t command : batch.commands) is_counted[command] = batch.counted;
+  }
+  std::vector<Runs> of_pipeline(model.pipelines.size());
+  for (uint32_t c = 0; c < model.commands.size(); ++c) {
+    const Command& command = model.commands[c];
+    const bool has_pipeline = command.pipeline != kNone;
+    if (!has_pipeline && !model.selection.shader.empty()) continue;
+    Runs& runs = has_pipeline ? of_pipeline[command.pipeline] : selected_runs_;
+    runs.commands += command.runs;
+    if (!is_counted[c]) runs.uncounted += command.runs;
+  }
+  runs_.resize(variants_.size());
+  for (uint32_t pipeline = 0; pipeline < of_pipeline.size(); ++pipeline) {
+    const Runs& runs = of_pipeline[pipeline];
+    bool is_any_selected = model.selection.shader.empty(), is_any_uncounted = false;
+    for (const store::RowId id : model.pipelines[pipeline].shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader == kNone) continue;
+      const uint32_t variant = of(pipeline, shader);
+      const bool has_reason = !model.shaders[shader].not_instrumented.empty();
+      runs_[variant].commands += runs.commands;
+      runs_[variant].uncounted += has_reason ? runs.commands : runs.uncounted;
+      if (!is_selected(model, variant)) continue;
+      is_any_selected = true;
+      is_any_uncounted = is_any_uncounted || has_reason;
+    }
+    if (!is_any_selected) continue;
+    selected_runs_.commands += runs.commands;
+    selected_runs_.uncounted += is_any_uncounted ? runs.commands : runs.uncounted;
+  }
+}
+
+std::string uncounted_text(const Runs& runs) {
+  if (runs.uncounted == 0) return {};
+  return fmt::format("{} of {} ran a shader that was not counted", with_separators(runs.uncounted),
+                     counted(runs.commands, "command"));
 }
 
 std::string variant_text(const Model& model, const Variant& variant) {

@@ -102,6 +102,15 @@ struct Variant {
   uint32_t pipeline;  // one pipeline with this specialization; kNone: any pipeline
 };
 
+// Executions of commands, and those that ran a shader in question without counting it.
+struct Runs {
+  uint64_t commands = 0;
+  uint64_t uncounted = 0;
+};
+
+// "3 of 10 commands ran a shader that was not counted". Empty if all were.
+std::string uncounted_text(const Runs& runs);
+
 class Variants {
  public:
   Variants(const Model& model, ShaderCodes& codes);
@@ -113,11 +122,19 @@ class Variants {
   bool is_split(uint32_t shader) const { return is_split_[shader]; }
   // True if it is selected, in one of its pipelines.
   bool is_selected(const Model& model, uint32_t variant) const;
+  // The runs of the variant, and those of all selected shaders. Where some are uncounted, values do
+  // not cover the whole, and there is no share of it.
+  const Runs& runs(size_t variant) const { return runs_[variant]; }
+  const Runs& selected_runs() const { return selected_runs_; }
 
  private:
+  void add_runs(const Model& model);
+  void split_all(const Model& model, ShaderCodes& codes);
   void split(const Model& model, const std::vector<uint32_t>& alike, uint32_t shader);
 
   std::vector<Variant> variants_;
+  std::vector<Runs> runs_;  // by variant
+  Runs selected_runs_;
   std::vector<bool> is_split_;                            // by shader
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_;  // split shaders, by pipeline and shader
 };

@@ -50,7 +50,9 @@ class Listing {
         variant_(variant),
         shader_(variants[variant].shader),
         use_(use_of(model, variants, totals, variant)),
-        metrics_(describe_metrics(model)) {
+        metrics_(describe_metrics(model)),
+        runs_(variants.runs(variant)),
+        has_share_(runs_.uncounted == 0) {
     shown_metric_ = metrics_.empty() ? kNone : default_metric(metrics_);
     for (uint32_t m = 0; m < metrics_.size(); ++m) {
       if (metrics_[m].id == options.sort) shown_metric_ = m;
@@ -128,6 +130,8 @@ class Listing {
     if (use_ == Use::NotUsed)
       table_.notes.push_back("No command of the selected frames used this shader.");
     if (use_ == Use::NotCounted) table_.notes.push_back(why_not_counted());
+    if (use_ == Use::Counted && !has_share_)
+      table_.notes.push_back(fmt::format("No share: {}.", uncounted_text(runs_)));
     for (const spirv::MappedFunction& function : code_.map.functions()) {
       if (function.is_countable) continue;
       table_.notes.push_back(fmt::format(
@@ -138,7 +142,7 @@ class Listing {
     if (shows_efficiency()) table_.columns.push_back(efficiency_column());
     if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
     for (Column& column : table_.columns) {
-      column.shown = true;
+      column.shown = column.id != "share" || has_share_;
       if (column.id == "executions") column.zero = kNeverExecuted;
     }
     table_.columns.push_back({.id = "location", .title = "line", .role = ColumnRole::Key});
@@ -216,8 +220,9 @@ class Listing {
       row.resize(2 + size_t{shows_efficiency()} + size_t{shows_metric()});
     } else {
       const uint64_t value = shown_metric_ == kNone ? 0 : (*values)[shown_metric_];
-      row.push_back(total_ > 0 && value != 0 ? Cell(100 * static_cast<double>(value) / total_)
-                                             : Cell());
+      row.push_back(has_share_ && total_ > 0 && value != 0
+                        ? Cell(100 * static_cast<double>(value) / total_)
+                        : Cell());
       row.push_back(executions_in(*values));
       if (shows_efficiency()) {
         row.push_back(
@@ -262,6 +267,8 @@ class Listing {
   Use use_;
   std::vector<Metric> metrics_;
   uint32_t shown_metric_;
+  const Runs& runs_;
+  const bool has_share_;
   double total_ = 0;
   Table table_;
 };
@@ -311,7 +318,7 @@ Result<const BlockTotals*> Analyzer::totals() {
 }
 
 Result<Table> Analyzer::command_table(GroupBy by, const TableOptions& options) {
-  auto table = make_command_table(*model_, *codes_, by, options, progress_);
+  auto table = make_command_table(*model_, *codes_, *variants_, by, options, progress_);
   if (table) table->rows.keep(model_);
   return table;
 }

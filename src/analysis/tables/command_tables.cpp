@@ -39,9 +39,10 @@ class CommandTable {
   }
 
   // The rows compute their cells from `self` and keep it alive.
-  Result<Table> table(const std::shared_ptr<const CommandTable>& self,
-                      const TableOptions& options) const {
+  Result<Table> table(const std::shared_ptr<const CommandTable>& self, const TableOptions& options,
+                      const Runs& runs) const {
     Table table = make_table(self);
+    note_uncounted_runs(table, metrics_, runs);
     Status finished = finish_table(table, metrics_, options, is_whole());
     if (!finished.ok()) return finished.error();
     note_first_uses(table);
@@ -233,11 +234,12 @@ class CommandTable {
 
 }  // namespace
 
-Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
-                                 const TableOptions& options, const Progress& progress) {
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                 GroupBy by, const TableOptions& options,
+                                 const Progress& progress) {
   const auto table = std::make_shared<CommandTable>(model, codes, by, options);
   if (Status counted = table->count(progress); !counted) return counted.error();
-  return table->table(table, options);
+  return table->table(table, options, variants.selected_runs());
 }
 
 namespace {

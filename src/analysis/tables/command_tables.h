@@ -9,8 +9,8 @@
 namespace tally::analysis {
 
 // The table's rows refer to `model`, which must outlive them.
-Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
-                                 const TableOptions& options, const Progress& progress);
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                 GroupBy by, const TableOptions& options, const Progress& progress);
 
 // The table of regions of render passes, hottest first.
 

@@ -51,6 +51,7 @@ class ShaderTable {
     });
     if (!status.ok()) return status.error();
     Table table = make_table();
+    note_uncounted_runs(table, metrics_, variants_.selected_runs());
     if (Status finished = finish_table(table, metrics_, options_); !finished.ok())
       return finished.error();
     if (!options_.header_above) add_notes(model_, table);
@@ -328,6 +329,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSou
     row.push_back(source_text(codes, sources, refs[r]));
     table.rows.push_back(std::move(row));
   }
+  note_uncounted_runs(table, metrics, variants.selected_runs());
   if (Status finished = finish_table(table, metrics, options); !finished.ok())
     return finished.error();
   if (!options.header_above) add_notes(model, table);
@@ -371,6 +373,7 @@ class LineTable {
     }
     for (const auto& [key, line] : lines_) add_line_row(key, line);
     if (has_duplicate_lines_) table_.columns[*table_.column_index("shader")].shown = true;
+    note_uncounted_runs(table_, metrics_, variants_.selected_runs());
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
       return finished.error();
     if (!options_.header_above) add_notes(model_, table_);

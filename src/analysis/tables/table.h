@@ -92,6 +92,7 @@ struct Column {
   // do not cover the whole, and there is no share. `lacking_because` follows a colon.
   std::optional<size_t> lacking;
   std::string lacking_because;
+  std::string no_share_because;  // if not empty, there is no share although all rows have a value
 
   bool is_number() const { return unit != Unit::None; }
 };

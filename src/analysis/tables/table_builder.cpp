@@ -147,7 +147,11 @@ bool note_lacking_rows(Table& table, size_t sorted, const std::vector<bool>& is_
     lacking += counts && std::holds_alternative<std::monostate>(table.rows.cell(r, sorted)) ? 1 : 0;
   }
   lacking = column.lacking.value_or(lacking);
-  if (lacking == 0) return false;
+  if (lacking == 0) {
+    if (column.no_share_because.empty()) return false;
+    table.notes.push_back(fmt::format("No share: {}.", column.no_share_because));
+    return true;
+  }
   table.notes.push_back(
       fmt::format("No share: {} of {} rows lack {}{}{}.", lacking, table.rows.size(), column.title,
                   column.lacking_because.empty() ? "" : ": ", column.lacking_because));
@@ -236,6 +240,14 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
                              .description = metric.description,
                              .shown = false,
                              .lacking_because = "they ran without being counted"});
+  }
+}
+
+void note_uncounted_runs(Table& table, const std::vector<Metric>& metrics, const Runs& runs) {
+  for (Column& column : table.columns) {
+    const bool is_metric = std::ranges::find(metrics, column.id, &Metric::id) != metrics.end();
+    if (is_metric || column.id == "executions" || column.id.starts_with("invocations"))
+      column.no_share_because = uncounted_text(runs);
   }
 }
 

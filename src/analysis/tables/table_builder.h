@@ -82,6 +82,8 @@ struct TableOptions {
 };
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
+// Counts that lack a part of the runs have no share of a whole.
+void note_uncounted_runs(Table& table, const std::vector<Metric>& metrics, const Runs& runs);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
 // The share of the lanes of the executed subgroups that executed, in percent; empty without lanes.

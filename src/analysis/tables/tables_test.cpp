@@ -19,8 +19,10 @@ namespace tally::analysis {
 namespace {
 
 using store::RowId;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 class Tables : public testing::Test {
@@ -334,6 +336,46 @@ TEST_F(Tables, what_ran_uncounted_is_not_0_and_leaves_no_share) {
     Analyzer first = open({.frames = FrameRange{0, 0}, .shader = {}});
     EXPECT_EQ(cell(require(first.table(by, {})), 0, "share"), Cell(100.0));
   }
+}
+
+// A shader of two pipelines, one of which runs uncounted.
+TEST_F(Tables, where_only_a_part_of_the_runs_was_counted_there_is_no_share) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("aa", ""), other = scene.add_shader("bb", "");
+    const RowId counted = scene.add_pipeline("p1", "one", shader),
+                uncounted = scene.add_uncounted_pipeline("p2", shader, "no memory"),
+                whole = scene.add_pipeline("p3", "three", other);
+    scene.begin_frame(0);
+    scene.dispatch(counted, {}, {}, {1, 1, 0, 1});
+    scene.dispatch_uncounted(uncounted);
+    scene.dispatch(whole, {}, {}, {1, 0, 1, 1});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  for (const By by : {By::Frame, By::Shader, By::Line, By::Block}) {
+    const Table table = require(analyzer.table(by, {}));
+    EXPECT_FALSE(table.column_index("share"));
+    EXPECT_THAT(table.notes,
+                Contains("No share: 1 of 3 commands ran a shader that was not counted."));
+    EXPECT_TRUE(require(open({.frames = {}, .shader = "bb"}).table(by, {})).column_index("share"));
+  }
+  EXPECT_TRUE(require(analyzer.table(By::Shader, {.sort = "commands"})).column_index("share"));
+  const auto made = analyzer.listings(ListingKind::Disassembly, {});
+  ASSERT_TRUE(made.ok());
+  const std::vector<Table>& listings = *made;
+  ASSERT_EQ(listings.size(), 2u);
+  const auto shares = [](const Table& table) {
+    size_t count = 0;
+    for (size_t r = 0; r < table.rows.size(); ++r) count += cell(table, r, "share") != Cell();
+    return count;
+  };
+  EXPECT_EQ(shares(listings[0]), 0u);
+  EXPECT_FALSE(listings[0].columns[*listings[0].column_index("share")].shown);
+  EXPECT_THAT(listings[0].notes,
+              Contains("No share: 1 of 2 commands ran a shader that was not counted."));
+  EXPECT_GT(shares(listings[1]), 0u) << "all of its own runs are counted";
+  EXPECT_THAT(listings[1].notes, Not(Contains(HasSubstr("No share"))));
 }
 
 TEST_F(Tables, regions_are_ranked_per_pixel_with_their_sums_beside_it) {

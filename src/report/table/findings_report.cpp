@@ -35,6 +35,8 @@ void write_findings(const analysis::Findings& findings, size_t width, const Outp
       out(fmt::format("    and {} more\n", with_separators(finding.places_left_out)));
     out(wrapped(fmt::format("Try: {}.", finding.rule->what_to_try), width));
   }
+  if (!findings.no_share_because.empty())
+    out("\n" + wrapped(fmt::format("No share: {}.", findings.no_share_because), width));
   if (findings.unread_shaders != 0) {
     out("\n" + wrapped(fmt::format("{} ran whose code the capture does not have: the rules on code "
                                    "do not cover them.",
@@ -72,6 +74,7 @@ void write_findings_json(const analysis::Summary& summary, const analysis::Findi
   const Json document = {{"version", kFindingsJsonVersion},
                          {"capture", Json::parse(capture_json_text(summary))},
                          {"findings", findings_json(findings)},
+                         {"no_share_because", findings.no_share_because},
                          {"unread_shaders", findings.unread_shaders}};
   out(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

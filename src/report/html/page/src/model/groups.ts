@@ -1,7 +1,7 @@
 // Rows of one capture by frame, pass, pipeline, label, shader, function, line or draw, as `tally report --by`.
 
 import { add, type Exact, type Values } from '../exact';
-import type { Unit } from '../format';
+import { withSeparators, type Unit } from '../format';
 import type { Model, TableName } from './model';
 import { codeOf, commandsOf, formatSteps, passesOf, type Code, type Kind, type Scope, type Step } from './scope';
 import { BlockSums, sumBy, Sums } from './sums';
@@ -33,7 +33,7 @@ export interface Groups {
 }
 
 // How many of the rows that form the whole lack their metrics. Then there is no share of the whole.
-export function lackingRows(groups: Groups): number {
+function lackingRows(groups: Groups): number {
   let count = 0;
   for (let row = 0; row < groups.size; ++row) if (groups.isWhole(row) && groups.lacks(row)) ++count;
   return count;
@@ -45,7 +45,23 @@ export function allCounted(model: Model, commands: Int32Array | null): boolean {
   return (commands ?? values).every((c, i) => values[commands ? c : i] >= 0);
 }
 
-export const lackingText = (lacking: number, rows: number): string => `no share: ${lacking} of ${rows} rows ran uncounted`;
+// "no share: 2 of 8 commands ran uncounted". Empty if all were counted.
+export function uncountedText(model: Model, commands: Int32Array | null): string {
+  const table = model.t('commands'), values = table.index('values'), runs = table.values('runs');
+  let all = 0, uncounted = 0;
+  for (let i = 0; i < (commands ?? values).length; ++i) {
+    const command = commands ? commands[i] : i, times = Number(runs[command]);
+    all += times;
+    if (values[command] < 0) uncounted += times;
+  }
+  return uncounted ? `no share: ${withSeparators(uncounted)} of ${withSeparators(all)} commands ran uncounted` : '';
+}
+
+// Why there is no share of what these commands, and so the rows, sum up. Empty if there is one.
+export function whyNoShare(groups: Groups, model: Model, commands: Int32Array | null): string {
+  const lacking = lackingRows(groups);
+  return lacking ? `no share: ${lacking} of ${groups.size} rows ran uncounted` : uncountedText(model, commands);
+}
 
 const text = (id: string, title: string, description: string, cell: (row: number) => Cell, shown = true): Field =>
   ({ id, title, description, unit: '', text: true, shown, cell });

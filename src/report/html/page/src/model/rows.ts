@@ -3,8 +3,8 @@
 import type { App } from '../app';
 import { maximum, subtract, total, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
-import { groupsOf, lackingRows, lackingText, type By, type Cell, type Groups } from './groups';
-import type { Step } from './scope';
+import { groupsOf, whyNoShare, type By, type Cell, type Groups } from './groups';
+import { commandsOf, type Step } from './scope';
 
 export interface TableColumn {
   id: string;
@@ -138,7 +138,7 @@ export class RowsMaker {
   make(): TableSource {
     const active = this.app.metricId, { simd } = this.app.now.model.capture, by = this.groups[0].by;
     this.addFields(true);
-    const lacking = lackingRows(this.groups[0]);
+    const { model } = this.app.now, lacking = whyNoShare(this.groups[0], model, commandsOf(model, this.app.scope));
     if (active && !lacking) this.addShare(active);
     if (active) this.addMetric(active, true, true);
     if (simd) this.number('simd_efficiency',
@@ -160,7 +160,7 @@ export class RowsMaker {
       step: (row) => (this.rows[0][row] >= 0 ? this.groups[0].step(this.rows[0][row]) : this.groups[1].step(this.rows[1][row])),
       changed: (row) => !this.app.against || this.rows[0][row] < 0 || this.rows[1][row] < 0 || value(0, row) != value(1, row),
       original: (side, row) => this.rows[side]?.[row] ?? -1,
-      note: active && lacking ? lackingText(lacking, this.groups[0].size) : undefined,
+      note: (active && lacking) || undefined,
     };
   }
 }

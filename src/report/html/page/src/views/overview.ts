@@ -4,7 +4,7 @@ import type { App, Side, View } from '../app';
 import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
-import { groupsOf, lackingRows, lackingText, type By } from '../model/groups';
+import { groupsOf, uncountedText, whyNoShare, type By } from '../model/groups';
 import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
@@ -126,8 +126,10 @@ export class OverviewView implements View {
       h('ul', {}, ...finding.places.map((place) => h('li', {}, this.place(place.where), ` ${place.numbers} `, h('code', {}, place.text.trim()))),
         finding.places_left_out ? h('li', { class: 'muted' }, `and ${withSeparators(finding.places_left_out)} more`) : null),
       h('span', { class: 'muted' }, `Try: ${finding.what_to_try}.`)));
+    const lacking = uncountedText(app.now.model, null);
     const scope = app.scope.frames ? ' (of all frames)' : '';
-    return h('div', { class: 'card findings' }, h('h2', {}, 'What costs, and what to try', h('span', { class: 'muted' }, scope)), h('ol', {}, ...items));
+    return h('div', { class: 'card findings' }, h('h2', {}, 'What costs, and what to try', h('span', { class: 'muted' }, scope)), h('ol', {}, ...items),
+      lacking ? h('p', { class: 'muted' }, lacking) : null);
   }
 
   private place(where: string): HTMLElement {
@@ -202,7 +204,7 @@ export class OverviewView implements View {
     const weight = ({ now, old }: { now: Exact; old: Exact }) => (byChange ? Math.abs(Number(subtract(now, old))) : Number(now));
     const top = entries.sort((a, b) => weight(b) - weight(a)).slice(0, kTop).filter((entry) => weight(entry) > 0);
     const commands = commandsOf(app.now.model, app.framesOnly), total = Number(app.now.sums.total(app.metricId, null, commands)) || 1;
-    const lacking = lackingRows(groups), largest = Math.max(...top.map(weight), 1);
+    const lacking = whyNoShare(groups, app.now.model, commands), largest = Math.max(...top.map(weight), 1);
     const items = top.map((entry) => {
       const { side, row, now, old } = entry, own = all[side], share = (100 * weight(entry)) / total;
       const text = own.fields.find((field) => field.id === 'text')?.cell(row), step = own.step(row);
@@ -219,7 +221,7 @@ export class OverviewView implements View {
     return h('div', { class: 'card top' },
       h('h2', {}, title, h('span', { class: 'muted' }, ` by ${app.metric?.title ?? ''}`)),
       items.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, byChange ? 'nothing changed' : 'nothing was counted'),
-      lacking ? h('p', { class: 'muted' }, lackingText(lacking, groups.size)) : null,
+      lacking ? h('p', { class: 'muted' }, lacking) : null,
       h('a', { class: 'more', href: app.link({ view: 'where', by, sort: null, q: null, in: null }) }, `all ${withSeparators(groups.size)}`));
   }
 
