@@ -63,8 +63,8 @@ std::vector<uint32_t> without_groups(const Module& module) {
   return words;
 }
 
-// spirv-val does not see all that is wrong with what a group decorates. By the specification a
-// group is the same as its decorations at each target, so both must be valid.
+// spirv-val does not see all that is wrong with what a group decorates. The specification says that
+// a group is the same as its decorations at each target, so both must be valid.
 bool is_valid(const Module& module) {
   return validate(module.words()).empty() &&
          (!module.decorates_in_groups() || validate(without_groups(module)).empty());

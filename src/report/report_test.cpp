@@ -189,6 +189,18 @@ TEST(Header, names_the_frames_that_are_warm) {
   EXPECT_EQ(json["capture"]["warm_frames"], nlohmann::json::parse("[[1, 1], [3, 40]]"));
 }
 
+TEST(Header, names_devices_that_are_alike_once) {
+  analysis::Summary summary;
+  summary.draws = 1;
+  const analysis::DeviceSummary gpu{"GPU", "driver 1", "Vulkan", "1.3.0", ""};
+  summary.devices.assign(40, gpu);
+  summary.devices.push_back({"other", "driver 1", "Vulkan", "1.3.0", ""});
+  const std::string text = capture_header(summary, 100);
+  EXPECT_THAT(text, HasSubstr("GPU; driver 1; Vulkan 1.3.0 (40 devices)\n"));
+  EXPECT_THAT(text, HasSubstr("other; driver 1; Vulkan 1.3.0\n"));
+  EXPECT_EQ(text.find("GPU"), text.rfind("GPU"));
+}
+
 TEST(Json, of_a_million_rows_holds_only_one_at_a_time) {
   size_t made = 0, largest = 0, rows = 0;
   analysis::Table table;

@@ -378,6 +378,26 @@ TEST_F(Tables, where_only_a_part_of_the_runs_was_counted_there_is_no_share) {
   EXPECT_THAT(listings[1].notes, Not(Contains(HasSubstr("No share"))));
 }
 
+TEST_F(Tables, show_the_multiply_adds_of_matrices_in_place_of_those_that_no_shader_has) {
+  {
+    TestScene scene(file_);
+    const RowId products = scene.add_metric(catalogue::Number::MatrixMultiplyAdds);
+    scene.add_metric(catalogue::Number::Fma);
+    const RowId pipeline = scene.add_pipeline("p1", "one", scene.add_shader("aa", ""));
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, {1, 0, 0, 1});
+    scene.set_value(0, products, 4096);
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  for (const By by : {By::Draw, By::Pipeline, By::Shader}) {
+    const Table table = require(analyzer.table(by, {}));
+    EXPECT_EQ(cell(table, 0, "matrix_multiply_adds"), Cell(uint64_t{4096}));
+    EXPECT_TRUE(table.columns[*table.column_index("matrix_multiply_adds")].shown);
+    EXPECT_FALSE(table.columns[*table.column_index("fma")].shown);
+  }
+}
+
 TEST_F(Tables, regions_are_ranked_per_pixel_with_their_sums_beside_it) {
   {
     TestScene scene(file_);

@@ -116,7 +116,7 @@ class Writer {
     return std::nullopt;
   }
 
-  // By the words at an offset of decorations_.
+  // The keys are offsets of decorations_; the words there are compared.
   struct HashOfWords {
     const Writer& writer;
     size_t operator()(uint32_t offset) const {
