@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "counters/memory/chunk.h"
@@ -51,6 +53,100 @@ TEST(MemoryType, protected_and_lazy_memory_is_never_taken) {
   const auto memory = memory_of({kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT,
                                  kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT});
   EXPECT_EQ(device_memory_type(memory, ~0u), std::nullopt);
+}
+
+// A driver with memory that the processor does not cache. Counts the allocations that are alive,
+// and all that were made.
+struct Allocations {
+  static inline int alive = 0, made = 0;
+
+  static VkResult create_buffer(VkDevice, const VkBufferCreateInfo* info,
+                                const VkAllocationCallbacks*, VkBuffer* buffer) {
+    size = info->size;
+    *buffer = (VkBuffer)1;
+    return VK_SUCCESS;
+  }
+  static void requirements(VkDevice, VkBuffer, VkMemoryRequirements* needed) {
+    *needed = {size, 256, 1};
+  }
+  static VkResult allocate(VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*,
+                           VkDeviceMemory* memory) {
+    ++alive;
+    ++made;
+    *memory = (VkDeviceMemory)std::calloc(1, info->allocationSize);
+    return VK_SUCCESS;
+  }
+  static void free(VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
+    --alive;
+    std::free((void*)memory);
+  }
+  static VkResult map(VkDevice, VkDeviceMemory memory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags,
+                      void** mapped) {
+    *mapped = (void*)memory;
+    return VK_SUCCESS;
+  }
+
+  Allocations() {
+    alive = made = 0;
+    table.CreateBuffer = create_buffer;
+    table.DestroyBuffer = [](VkDevice, VkBuffer, const VkAllocationCallbacks*) {};
+    table.GetBufferMemoryRequirements = requirements;
+    table.AllocateMemory = allocate;
+    table.FreeMemory = free;
+    table.BindBufferMemory = [](VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) {
+      return VK_SUCCESS;
+    };
+    table.GetBufferDeviceAddress =
+        [](VkDevice, const VkBufferDeviceAddressInfo*) -> VkDeviceAddress { return 4096; };
+    table.MapMemory = map;
+    context.next = &table;
+    context.memory = memory_of({kLocal | kVisible | kCoherent});
+    context.gathers = true;
+  }
+
+  DeviceTable table{};
+  MemoryContext context;
+  static inline VkDeviceSize size = 0;
+};
+
+constexpr uint32_t kSlabPages = 64;  // pages of one block in a slab
+
+std::vector<RecordPage> acquire_pages(RecordPool& pool, size_t count) {
+  std::vector<RecordPage> pages(count);
+  for (RecordPage& page : pages) {
+    EXPECT_EQ(pool.acquire_undefined(RecordPool::kBlockBytes, page), VK_SUCCESS);
+  }
+  return pages;
+}
+void release_pages(RecordPool& pool, std::span<const RecordPage> pages) {
+  for (const RecordPage& page : pages) pool.release(page, true);
+}
+
+TEST(RecordPool, a_program_that_waits_for_each_submission_allocates_only_for_the_first) {
+  Allocations driver;
+  RecordPool pool(driver.context);
+  for (int submission = 0; submission < 10; ++submission) {
+    release_pages(pool, acquire_pages(pool, 3 * kSlabPages));
+    EXPECT_EQ(Allocations::made, 3);
+  }
+}
+
+TEST(RecordPool, memory_beyond_what_may_stay_idle_is_freed) {
+  Allocations driver;
+  RecordPool pool(driver.context);
+  release_pages(pool, acquire_pages(pool, 20 * kSlabPages));
+  EXPECT_EQ(Allocations::made, 20);
+  EXPECT_EQ(Allocations::alive * kSlabPages * RecordPool::kBlockBytes, RecordPool::kMostIdle);
+}
+
+TEST(RecordPool, idle_memory_gives_way_to_a_large_record_at_the_limit) {
+  Allocations driver;
+  driver.context.limit = 4 * kSlabPages * RecordPool::kBlockBytes;
+  RecordPool pool(driver.context);
+  release_pages(pool, acquire_pages(pool, 3 * kSlabPages));
+  RecordPage large;
+  EXPECT_EQ(pool.acquire_undefined(3 * kSlabPages * RecordPool::kBlockBytes, large), VK_SUCCESS);
+  EXPECT_EQ(Allocations::alive, 1);
 }
 
 TEST(UncachedCopy, words_from_and_up_to_any_place_in_a_cache_line_are_copied) {

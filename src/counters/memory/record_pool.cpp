@@ -132,6 +132,7 @@ RecordPool::~RecordPool() {
 VkResult RecordPool::add_slab(uint32_t wanted_blocks) {
   VkDeviceSize bytes = std::max(wanted_blocks, kSlabBlocks) * kBlockBytes;
   if (context_.limit != 0) {
+    if (context_.limit < total_ + bytes) free_idle(0);
     const VkDeviceSize left =
         context_.limit > total_ ? (context_.limit - total_) / kBlockBytes * kBlockBytes : 0;
     bytes = std::min(bytes, left);
@@ -219,11 +220,21 @@ void RecordPool::release(const RecordPage& page, bool clean) {
   if (!slab) return;
   slab->free |= blocks_of(page);
   if (knows_dirt() && !clean) slab->dirty |= blocks_of(page);
-  // Frees an empty slab if it is a large one, or if another slab is left.
-  const bool large = slab->chunk->size() > kSlabBlocks * kBlockBytes;
-  if (slab->free != slab->blocks || slab->job || (!large && slabs_.size() == 1)) return;
-  total_ -= slab->chunk->size();
-  std::erase_if(slabs_, [&](const auto& candidate) { return candidate.get() == slab; });
+  if (slab->free == slab->blocks) free_idle(kMostIdle);
+}
+
+void RecordPool::free_idle(VkDeviceSize most) {
+  VkDeviceSize idle = 0;
+  std::erase_if(slabs_, [&](const auto& slab) {
+    if (slab->free != slab->blocks || slab->job) return false;
+    const VkDeviceSize bytes = slab->chunk->size();
+    if (bytes <= kSlabBlocks * kBlockBytes && idle + bytes <= most) {
+      idle += bytes;
+      return false;
+    }
+    total_ -= bytes;
+    return true;
+  });
 }
 
 VkResult RecordPool::clear(std::span<const RecordPage> pages) {
