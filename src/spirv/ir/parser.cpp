@@ -293,11 +293,29 @@ void for_each_id(const Module& module, const Instruction& instruction, Visit&& v
       visit(operands[0]);
       return visit_from(has_ids_alone ? 2 : operands.size());
     }
+    case spv::Op::OpPhi:
+      return visit_from(0);
     default:
-      for_each_operand(instruction, [&](uint32_t operand, bool is_id) {
-        if (is_id) visit(operand);
-      });
+      break;
   }
+  const OpcodeLayout layout = opcode_layout(opcode);
+  if (layout.cost >= CostRule::TextureSample && layout.cost <= CostRule::ImageLoad) {
+    for_each_operand(instruction, [&](uint32_t operand, bool is_id) {
+      if (is_id) visit(operand);
+    });
+    return;
+  }
+  for (size_t i = 0; i < operands.size() && layout.ids >> std::min<size_t>(i, 15) != 0; ++i) {
+    if (layout.is_id(i)) visit(operands[i]);
+  }
+}
+
+// True if for_each_dependency visits all that for_each_id does.
+bool depends_on_all_ids(const Instruction& instruction) {
+  const OpcodeLayout layout = opcode_layout(instruction.opcode());
+  return layout.has_result && layout.ids != 0 && layout.cost != CostRule::ExtInst &&
+         instruction.opcode() != spv::Op::OpFunctionCall &&
+         !(layout.cost >= CostRule::TextureSample && layout.cost <= CostRule::ImageLoad);
 }
 
 }  // namespace
@@ -376,15 +394,8 @@ Status ModuleParser::define(const Instruction& instruction) {
 }
 
 Status ModuleParser::check_operands(const Instruction& instruction) {
-  uint32_t highest = 0;
-  for_each_id(module_, instruction, [&](uint32_t id) { highest = std::max(highest, id); });
-  if (highest >= module_.bound()) {
-    return error_at(instruction.offset(), fmt::format("operand id {} out of bounds", highest));
-  }
-  if (instruction.opcode() == spv::Op::OpTypeForwardPointer) {
+  if (instruction.opcode() == spv::Op::OpTypeForwardPointer)
     forward_pointers_.insert(instruction.operand(0));
-    return {};
-  }
   bool is_own = false, is_early = false;
   for_each_dependency(module_, instruction, [&](uint32_t id) {
     is_own |= id == instruction.result_id();
@@ -395,7 +406,12 @@ Status ModuleParser::check_operands(const Instruction& instruction) {
                     fmt::format("id {} is its own operand", instruction.result_id()));
   }
   if (is_early) early_uses_.push_back(index());
-  return {};
+  // Ids that are defined are below the bound.
+  if (!is_early && depends_on_all_ids(instruction)) return {};
+  uint32_t highest = 0;
+  for_each_id(module_, instruction, [&](uint32_t id) { highest = std::max(highest, id); });
+  if (highest < module_.bound()) return {};
+  return error_at(instruction.offset(), fmt::format("operand id {} out of bounds", highest));
 }
 
 // So whoever follows operands comes to an end. A cycle has an operand that is defined later.
