@@ -249,7 +249,7 @@ class FunctionReport {
 
   void add_values_of(Row& row, const FunctionCosts& costs) const {
     const bool is_known = !costs.inclusive.empty();
-    row.push_back(is_known && total_ > 0
+    row.push_back(is_known && total_ > 0 && has_share()
                       ? Cell(100 * static_cast<double>(costs.inclusive[ranked_]) / total_)
                       : Cell());
     for (size_t m = 0; m < metrics_.size(); ++m)
@@ -264,6 +264,8 @@ class FunctionReport {
     }
     for (const uint64_t value : costs.self) row.emplace_back(value);
   }
+
+  bool has_share() const { return variants_.selected_runs().uncounted == 0; }
 
   void add_to_total(const RanBlocks& values) {
     if (metrics_.empty()) return;
@@ -280,8 +282,19 @@ class FunctionReport {
     }
   }
 
+  void hide_share() {
+    for (Column& column : table_.columns) {
+      if (column.id == "share_with_callees") column.shown = !options_.columns.empty();
+    }
+    const bool is_said = std::ranges::any_of(
+        table_.notes, [](const std::string& note) { return note.starts_with("No share"); });
+    if (is_said) return;
+    table_.notes.push_back(fmt::format("No share: {}.", uncounted_text(variants_.selected_runs())));
+  }
+
   void finish_notes() {
     hide_other_metrics();
+    if (!has_share()) hide_share();
     if (!options_.header_above) add_notes(model_, table_);
     for (const std::string& shader : shaders_with_many_paths_) {
       table_.notes.push_back(fmt::format(
@@ -336,6 +349,7 @@ class FunctionsByName : FunctionReport {
       row.costs = costs_without_code(values, metrics_.size());
     });
     for (const auto& [key, function] : functions_) add_row(key, function);
+    note_uncounted_runs(table_, metrics_, variants_.selected_runs());
     if (Status finished = finish_table(table_, metrics_, options_); !finished)
       return finished.error();
     finish_notes();

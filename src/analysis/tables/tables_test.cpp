@@ -353,12 +353,20 @@ TEST_F(Tables, where_only_a_part_of_the_runs_was_counted_there_is_no_share) {
     scene.finish();
   }
   Analyzer analyzer = open();
-  for (const By by : {By::Frame, By::Shader, By::Line, By::Block}) {
+  for (const By by : {By::Frame, By::Shader, By::Line, By::Block, By::Function, By::CallTree}) {
     const Table table = require(analyzer.table(by, {}));
     EXPECT_FALSE(table.column_index("share"));
     EXPECT_THAT(table.notes,
                 Contains("No share: 1 of 3 commands ran a shader that was not counted."));
-    EXPECT_TRUE(require(open({.frames = {}, .shader = "bb"}).table(by, {})).column_index("share"));
+    Analyzer whole = open({.frames = {}, .shader = "bb"});
+    EXPECT_THAT(require(whole.table(by, {})).notes, Not(Contains(HasSubstr("No share"))));
+    if (by == By::CallTree) continue;
+    EXPECT_TRUE(require(whole.table(by, {})).column_index("share"));
+  }
+  for (const By by : {By::Function, By::CallTree}) {
+    const Table table = require(analyzer.table(by, {}));
+    EXPECT_EQ(cell(table, 0, "share_with_callees"), Cell());
+    EXPECT_FALSE(table.columns[*table.column_index("share_with_callees")].shown);
   }
   EXPECT_TRUE(require(analyzer.table(By::Shader, {.sort = "commands"})).column_index("share"));
   const auto made = analyzer.listings(ListingKind::Disassembly, {});
