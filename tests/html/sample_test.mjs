@@ -85,6 +85,43 @@ test('the lines of inlined functions equal the JSON report, and so do their bran
   }
 });
 
+test('the icicle has the tree of calls of the JSON report, and a function its callers and callees', async () => {
+  const json = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'call-tree', capture('inlined')]));
+  const grouped = (number) => number.toLocaleString('en-US');
+  const wanted = json.tables[0].rows.map((row) => `${row.kind === 'inlined' ? 'inlined, entered' : 'called'} function ${row.function}: ${grouped(row.cost_with_callees)}, by itself ${grouped(row.cost)}; ${grouped(row.calls)}`);
+  const opened = await Report.open(browser, report('inlined')), { page } = opened;
+  try {
+    await opened.go({ view: 'where' });
+    await page.getByRole('treeitem', { name: /^function odd_step/ }).first().waitFor();
+    const labels = await page.getByRole('treeitem', { name: /^function/ }).evaluateAll((bars) => bars.map((bar) => bar.ariaLabel));
+    const shown = labels.map((label) => label.replace(/ \([\d.]+%\)/g, '').replace(/^(.*; )(inlined, entered|called) ([\d,]+) times?$/, '$2 $1$3'));
+    assert.deepEqual(shown.sort(), wanted.sort());
+
+    const table = await opened.table('function');
+    await page.locator('table.grid tbody a', { hasText: 'odd_step' }).first().click();
+    await page.locator('.relations').getByText('odd_step').first().waitFor();
+    const relations = (await page.locator('.relations').innerText()).replace(/\s+/g, ' ');
+    const { function: name, calls, cost } = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'function', capture('inlined')])).tables[0].rows.find((row) => row.function === 'odd_step');
+    assert.equal(table.find((row) => row.function === name).cost, String(cost));
+    assert.ok(relations.startsWith(`odd_step ${grouped(cost)} with what it calls, ${grouped(cost)} by itself, ${grouped(calls)} calls`), relations);
+    assert.match(relations, /Callers two_steps [\d,]+, [\d,]+ calls main [\d,]+, [\d,]+ calls Callees none$/);
+    await page.locator('.relations a', { hasText: 'two_steps' }).click();
+    await page.waitForFunction(() => /^two_steps [^]*Callers\s+main [^]*Callees\s+odd_step/.test(document.querySelector('.relations').innerText));
+    await opened.go({ in: null });
+    await page.getByRole('treeitem', { name: /^function two_steps/ }).dispatchEvent('click');
+    await page.locator('.relations a', { hasText: 'odd_step' }).click(); // below the shader the icicle finds a path of the function
+    await page.locator('.bar.above', { hasText: /^main$/ }).waitFor();
+
+    await opened.go({ in: null });
+    await page.getByRole('searchbox', { name: 'Mark bars' }).fill('odd');
+    await page.getByText(/^2 bars, [\d.]+% of the whole$/).waitFor();
+    assert.equal(await page.locator('.bar.marked').count(), 2);
+    assert.deepEqual(opened.problems, []);
+  } finally {
+    await opened.close();
+  }
+});
+
 // The structure of a page, without its numbers: the members of its data, by their path. Columns depend on what was counted.
 function structure(file) {
   const [, data] = /id="data">([^<]*)/.exec(readFileSync(file, 'latin1')), bytes = gunzipSync(Buffer.from(data, 'base64'));

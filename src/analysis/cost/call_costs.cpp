@@ -306,7 +306,7 @@ class CallCosts::PathVisit {
   }
 
  private:
-  // What the paths of a function so far have of it.
+  // The part of a function that its paths so far have.
   struct Share {
     long double weight;
     bool is_all;

@@ -106,7 +106,7 @@ class CallCosts {
   CallCosts(const ShaderCalls& shader, std::span<const BlockValues> values,
             const std::vector<Metric>& metrics);
 
-  // By frame: its lines, in the order of their locations.
+  // The lines of each frame, in the order of their locations.
   const std::vector<std::vector<SelfCost>>& frames() const { return frames_; }
   // Callees before their callers, with their metrics. Takes time for each.
   std::vector<CallCost> calls_with_costs() const;

@@ -37,7 +37,7 @@ void CostRows::add_line(const Place& place,
   add_row(place, row_);
 }
 
-void CostRows::end_block(const Place& place, uint32_t rest) {
+void CostRows::end_block(const Place& place, const Place& rest) {
   std::vector<uint64_t> own(metrics_.size());
   for (size_t m = 0; m < metrics_.size(); ++m) {
     if (place.line != kNone && metrics_[m].attribution != Attribution::ByClass)
@@ -45,7 +45,7 @@ void CostRows::end_block(const Place& place, uint32_t rest) {
   }
   const auto has_costs = [](uint64_t cost) { return cost != 0; };
   if (std::ranges::any_of(own, has_costs)) add_row(place, own);
-  if (std::ranges::any_of(rest_, has_costs)) add_row({kNone, place.function, rest}, rest_);
+  if (std::ranges::any_of(rest_, has_costs)) add_row(rest, rest_);
 }
 
 void CostRows::add_row(const Place& place, std::span<const uint64_t> costs) {
@@ -53,6 +53,7 @@ void CostRows::add_row(const Place& place, std::span<const uint64_t> costs) {
   lines_.push_index(place.line);
   functions_.push_index(place.function);
   instances_.push(place.instance);
+  frames_.push_index(place.frame);
   for (size_t m = 0; m < costs.size(); ++m) {
     costs_[m].push(costs[m]);
     if (costs[m] != 0) used_[m] = true;
@@ -65,6 +66,7 @@ DataTable CostRows::finish() && {
   table.add("line", DataColumn::Kind::Index) = std::move(lines_);
   table.add("function", DataColumn::Kind::Index) = std::move(functions_);
   table.add("instance", DataColumn::Kind::Number) = std::move(instances_);
+  table.add("frame", DataColumn::Kind::Index) = std::move(frames_);
   for (size_t m = 0; m < metrics_.size(); ++m) {
     if (used_[m]) table.add(metrics_[m].id, DataColumn::Kind::Number) = std::move(costs_[m]);
   }
@@ -161,7 +163,7 @@ uint32_t CaptureCode::add_other_block(uint32_t shader_row, uint32_t block) {
   blocks_.function.push_missing();
   blocks_.line.push_missing();
   costs_.begin_block(row, costs_of(shader_of_row_[shader_row], block));
-  costs_.end_block({kNone, kNone, 0}, 0);
+  costs_.end_block({kNone, kNone, 0}, {kNone, kNone, 0});
   return row;
 }
 
@@ -213,10 +215,12 @@ void CaptureCode::add_code(const ShaderCode& code) {
   block_count_.back() = static_cast<uint32_t>(code.map.blocks().size());
   function_table_.emplace(code);
   first_function_ = static_cast<uint32_t>(functions_.table.rows());
-  for (const std::string& name : function_table_->names()) {
+  shader_calls_.emplace(code);
+  for (const std::string& name : shader_calls_->names()) {
     functions_.shader.push(shader_row_);
     functions_.name.push(in_.strings.add(name));
   }
+  add_calls();
   own_files_.clear();
   own_lines_.clear();
   add_files(source);
@@ -224,6 +228,32 @@ void CaptureCode::add_code(const ShaderCode& code) {
   add_blocks(code, source);
   if (source.has_lines()) add_assembly(code, source);
   if (!in_.model.branch_metrics.empty()) add_branches(code, source);
+}
+
+void CaptureCode::add_calls() {
+  first_frame_ = static_cast<uint32_t>(frames_.table.rows());
+  const auto block_row = [this](uint32_t block) {
+    return block == kNone ? kNone : first_block_.back() + block;
+  };
+  for (const Frame& frame : shader_calls_->frames()) {
+    frames_.shader.push(shader_row_);
+    frames_.function.push(first_function_ + frame.name);
+    frames_.parent.push_index(frame.parent == kNone ? kNone : first_frame_ + frame.parent);
+    frames_.block.push_index(block_row(frame.first_block));
+  }
+  for (const ShaderCalls::Call& call : shader_calls_->calls()) {
+    calls_.caller.push(first_frame_ + call.caller);
+    calls_.callee.push(first_frame_ + call.callee);
+    calls_.block.push(block_row(call.block));
+  }
+}
+
+// The place of a block's instructions without a line.
+CostRows::Place CaptureCode::rest_of(const spirv::Block& block) const {
+  return {.line = kNone,
+          .function = first_function_ + function_table_->function_of(block),
+          .instance = block.function,
+          .frame = first_frame_ + block.function};
 }
 
 void CaptureCode::add_files(const ShaderSource& source) {
@@ -286,19 +316,30 @@ void CaptureCode::add_costs_of_lines(const ShaderCode& code, const ShaderSource&
   for (uint32_t b = 0; b < map.blocks().size(); ++b) {
     if (!code.is_countable(b)) continue;
     const spirv::Block& block = code.map.blocks()[b];
-    const uint32_t function = first_function_ + function_table_->function_of(block);
+    const CostRows::Place rest = rest_of(block);
     costs_.begin_block(first_block_.back() + b, costs_of(shader_, b));
-    for (const spirv::LineCost& line : map.lines_of(map.blocks()[b])) {
-      const uint32_t own =
-          knows_inlining ? first_function_ + function_table_->function_of(block, line) : function;
-      costs_.add_line(
-          {line_row(line.location.file, line.location.line), own, line.instance},
-          [&](const Metric& metric) { return static_cost(metric, line.mix, map.kept(line)); });
+    const auto lines = map.lines_of(map.blocks()[b]);
+    const auto place_of = [&](size_t l) {
+      CostRows::Place place{.line = line_row(lines[l].location.file, lines[l].location.line),
+                            .function = rest.function,
+                            .instance = lines[l].instance,
+                            .frame = rest.frame};
+      if (!knows_inlining) return place;
+      place.function = first_function_ + function_table_->function_of(block, lines[l]);
+      place.frame = first_frame_ + shader_calls_->frame_of(block, l);
+      return place;
+    };
+    for (size_t l = 0; l < lines.size(); ++l) {
+      costs_.add_line(place_of(l), [&](const Metric& metric) {
+        return static_cost(metric, lines[l].mix, map.kept(lines[l]));
+      });
     }
-    const auto& location = map.blocks()[b].location;
-    costs_.end_block({location ? line_row(location->file, location->line) : kNone, function,
-                      location ? map.lines_of(map.blocks()[b]).front().instance : 0},
-                     block.function);
+    CostRows::Place own = rest;
+    if (!lines.empty()) {
+      own = place_of(0);
+      own.function = rest.function;
+    }
+    costs_.end_block(own, rest);
   }
 }
 
@@ -311,18 +352,19 @@ void CaptureCode::add_costs_of_instructions(const ShaderCode& code) {
     if (code.is_countable(block)) by_block[block].push_back(static_cast<uint32_t>(i));
   });
   for (uint32_t b = 0; b < by_block.size(); ++b) {
-    const spirv::Block& block = code.map.blocks()[b];
-    const uint32_t function = first_function_ + function_table_->function_of(block);
+    const CostRows::Place rest = rest_of(code.map.blocks()[b]);
     costs_.begin_block(first_block_.back() + b, costs_of(shader_, b));
     for (const uint32_t i : by_block[b]) {
       const spirv::InstructionMix mix = model.cost_of(code.module.instruction(i));
       if (mix == spirv::InstructionMix()) continue;
       spirv::InstructionMix compiled;
       model.add_compiled(code.module.instruction(i), code.map.residue(i), compiled);
-      costs_.add_line({line_row(0, i + 1), function, block.function},
+      CostRows::Place place = rest;
+      place.line = line_row(0, i + 1);
+      costs_.add_line(place,
                       [&](const Metric& metric) { return static_cost(metric, mix, compiled); });
     }
-    costs_.end_block({kNone, function, block.function}, block.function);
+    costs_.end_block(rest, rest);
   }
 }
 
@@ -392,8 +434,8 @@ void CaptureCode::finish(const std::vector<std::string>& not_counted, DataCaptur
   for (size_t row = 0; row < shader_count(); ++row)
     reason.push(in_.strings.add(row < not_counted.size() ? not_counted[row] : ""));
   for (DataTable* table :
-       {&shaders_.table, &blocks_.table, &functions_.table, &lines_.table, &files_.table,
-        &assembly_.table, &assembly_lines_.table, &branches_.table})
+       {&shaders_.table, &blocks_.table, &functions_.table, &frames_.table, &calls_.table,
+        &lines_.table, &files_.table, &assembly_.table, &assembly_lines_.table, &branches_.table})
     capture.tables.push_back(std::move(*table));
   capture.tables.push_back(std::move(costs_).finish());
   if (std::string note = in_.sources.note_of_spirv(); !note.empty())

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/cost/call_costs.h"
 #include "analysis/cost/line_costs.h"
 #include "analysis/dataset/dataset.h"
 #include "analysis/model/metrics.h"
@@ -49,6 +50,22 @@ struct FunctionRows {
   DataTable table{"functions"};
   DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
   DataColumn& name = table.add("name", DataColumn::Kind::Index);
+};
+
+// The frames of call_costs.h.
+struct FrameRows {
+  DataTable table{"call_frames"};
+  DataColumn& shader = table.add("shader", DataColumn::Kind::Index);
+  DataColumn& function = table.add("function", DataColumn::Kind::Index);
+  DataColumn& parent = table.add("parent", DataColumn::Kind::Index);
+  DataColumn& block = table.add("block", DataColumn::Kind::Index);
+};
+
+struct CallRows {
+  DataTable table{"calls"};
+  DataColumn& caller = table.add("caller", DataColumn::Kind::Index);
+  DataColumn& callee = table.add("callee", DataColumn::Kind::Index);
+  DataColumn& block = table.add("block", DataColumn::Kind::Index);
 };
 
 struct LineRows {
@@ -96,6 +113,7 @@ class CostRows {
   struct Place {
     uint32_t line, function;  // rows; kNone: none
     uint32_t instance;
+    uint32_t frame = kNone;  // row
   };
 
   // `counted`: by metric, whether its values do not follow from executions.
@@ -105,9 +123,9 @@ class CostRows {
   // one for what is left over.
   void begin_block(uint32_t block, std::vector<uint64_t> costs);
   void add_line(const Place& place, const std::function<uint64_t(const Metric&)>& static_cost);
-  // The block's own place. A metric without a cost class has its costs there, and `rest`, an
-  // instance, has what is left over.
-  void end_block(const Place& place, uint32_t rest);
+  // The block's own place. A metric without a cost class has its costs there, and `rest`, a place
+  // without a line, has what is left over.
+  void end_block(const Place& place, const Place& rest);
 
   // Without the columns that are 0 everywhere.
   DataTable finish() &&;
@@ -120,7 +138,8 @@ class CostRows {
   uint32_t block_ = 0;
   std::vector<uint64_t> rest_, row_;  // by metric
   DataColumn blocks_{DataColumn::Kind::Index}, lines_{DataColumn::Kind::Index},
-      functions_{DataColumn::Kind::Index}, instances_{DataColumn::Kind::Number};
+      functions_{DataColumn::Kind::Index}, instances_{DataColumn::Kind::Number},
+      frames_{DataColumn::Kind::Index};
   std::vector<DataColumn> costs_;  // by metric
   std::vector<bool> used_;         // by metric: not 0 everywhere
 };
@@ -173,6 +192,8 @@ class CaptureCode {
   void add_blocks(const ShaderCode& code, const ShaderSource& source);
   void add_costs_of_lines(const ShaderCode& code, const ShaderSource& source);
   void add_costs_of_instructions(const ShaderCode& code);
+  void add_calls();
+  CostRows::Place rest_of(const spirv::Block& block) const;
   void add_files(const ShaderSource& source);
   void add_assembly(const ShaderCode& code, const ShaderSource& source);
   void add_branches(const ShaderCode& code, const ShaderSource& source);
@@ -190,6 +211,8 @@ class CaptureCode {
   ShaderRows shaders_;
   BlockRows blocks_;
   FunctionRows functions_;
+  FrameRows frames_;
+  CallRows calls_;
   LineRows lines_;
   FileRows files_;
   AssemblyRows assembly_;
@@ -208,8 +231,9 @@ class CaptureCode {
   size_t text_left_;
   size_t texts_left_out_ = 0;
   // State of the shader that is being added.
-  uint32_t shader_row_ = kNone, shader_ = kNone, first_function_ = 0;
+  uint32_t shader_row_ = kNone, shader_ = kNone, first_function_ = 0, first_frame_ = 0;
   std::optional<FunctionTable> function_table_;
+  std::optional<ShaderCalls> shader_calls_;
   std::vector<uint32_t> own_files_;                              // row, by file of the source
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> own_lines_;  // row, by file and line
 };

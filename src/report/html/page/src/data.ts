@@ -93,8 +93,11 @@ export interface Capture {
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
     blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction)
     functions: Table;     // shader(shaders), name(str), match
+    call_frames: Table;   // shader(shaders), function(functions), parent(call_frames: what it is inlined into; missing: a function of
+                          // the module), block(blocks: the first with its code). Code that was inlined for one call is a frame
+    calls: Table;         // caller(call_frames), callee(call_frames, a function of the module), block(blocks: with the call). Without cycles
     costs: Table;         // block(blocks), line(lines), function(functions), instance (number in the shader: of a function, or of
-                          // what was inlined for one call), and a column for each metric id that has a cost anywhere: what one
+                          // what was inlined for one call), frame(call_frames; missing: code that is not known), and a column for each metric id that has a cost anywhere: what one
                           // execution costs. Ordered by block. Includes rows of 0: code that costs nothing
     lines: Table;         // shader(shaders), file(files), line(u32, from 1), match. For a shader with source 2 (SPIR-V) the file is
                           // its disassembly, and a line is an instruction

@@ -3,6 +3,7 @@
 import type { Data } from '../container';
 import { TableView } from '../container';
 import type { Capture, Metric } from '../data';
+import { CallTables } from './calls';
 import { SimilarDraws } from './similar';
 
 export type TableName = keyof Capture['tables'];
@@ -63,6 +64,9 @@ export class Model {
     }
     return rows.get(identity) ?? [];
   }
+
+  private callTables: CallTables | null = null;
+  get calls(): CallTables { return (this.callTables ??= new CallTables(this)); }
 
   private similarDraws: SimilarDraws | null = null;
   get similar(): SimilarDraws { return (this.similarDraws ??= new SimilarDraws(this)); }

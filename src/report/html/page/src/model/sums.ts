@@ -330,6 +330,24 @@ export class BlockSums {
       (i) => value[most ? mostOf(places[i].blocks, (b) => this.executions[b]) : places[i].blocks[0]]);
   }
 
+  // Indexed by row of `costs`: its part of the block's value. `first`: by block, the row that has what belongs to no row.
+  byRow(metric: string, first: Map<number, number>): Values {
+    return this.cached(`row ${metric}`, () => {
+      const { model } = this, costs = model.t('costs'), block = costs.index('block'), cost = costs.values(metric), value = this.byBlock(metric);
+      const rule = attribution(model, metric);
+      if (rule !== 'class') return Array.from({ length: costs.rows }, (_, row) => (first.get(block[row]) === row ? value[block[row]] : 0));
+      if (!model.isCounted(metric)) return Array.from({ length: costs.rows }, (_, row) => multiply(this.executions[block[row]], cost[row]));
+      const rest = Array.from(value), parts: Exact[] = [];
+      for (let row = 0; row < costs.rows; ++row) {
+        const b = block[row], product = multiply(this.executions[b], cost[row]);
+        parts.push(compare(product, rest[b]) < 0 ? product : rest[b]);
+        rest[b] = subtract(rest[b], parts[row]);
+      }
+      for (const [b, row] of first) parts[row] = add(parts[row], rest[b]);
+      return parts;
+    });
+  }
+
   private shared(metric: string, size: number, column: Int32Array, value: Values): Values {
     const { model } = this, costs = model.t('costs'), block = costs.index('block'), cost = costs.values(metric);
     const own = column === costs.index('function') ? model.t('blocks').index('function') : null;

@@ -1,7 +1,9 @@
-// The tree of the icicle: frame, pass, pipeline or label, shader, function, line. Children are made when they are asked for.
+// The tree of the icicle: frame, pass, pipeline or label, shader, functions by their calls, line. Children are made when they are
+// asked for.
 
 import { add, multiply, type Exact, type Values } from '../exact';
 import type { Model, TableName } from './model';
+import { callTree, type CallNode } from './calls';
 import { commandsOf, stepName, tableOf, type Kind, type Scope, type Step } from './scope';
 import { sumBy, type BlockSums, type Sums } from './sums';
 
@@ -11,6 +13,7 @@ export interface TreeNode {
   value: Exact;
   kind: Kind | 'all';
   children: () => TreeNode[];
+  ofCalls?: { self: Exact; calls: Exact; inlined: boolean }; // of functions, where their calls are known
 }
 
 export interface TreeOptions { metric: string; byFrame: boolean; byPass: boolean; byLabel: boolean; }
@@ -112,9 +115,26 @@ class Tree {
   }
 
   private functions(blocks: BlockSums, shaders: Set<number>): TreeNode[] {
+    const tree = callTree(this.model, this.model.calls, blocks, this.options.metric, shaders);
+    if (tree) return this.callees(tree);
     const owner = this.model.t('functions').index('shader'), values = blocks.byFunction(this.options.metric);
     const rows = range(owner.length).filter((row) => shaders.has(owner[row]));
     return this.codeNodes('function', rows, values, (own) => this.lines(blocks, new Set(own)));
+  }
+
+  private callees(of: CallNode): TreeNode[] {
+    return [...of.callees].filter(([, callee]) => callee.inclusive > 0).map(([id, callee]) => {
+      const step = { kind: 'function' as const, id };
+      const node = this.node(step, stepName(this.model, step), callee.inclusive, () => [...this.callees(callee), ...this.linesOf(callee)]);
+      node.ofCalls = { self: callee.self, calls: callee.calls, inlined: callee.inlined };
+      return node;
+    });
+  }
+
+  private linesOf(of: CallNode): TreeNode[] {
+    const values: Exact[] = new Array(this.model.t('lines').rows).fill(0);
+    for (const [line, value] of of.lines) values[line] = value;
+    return this.codeNodes('line', of.lines.keys(), values, () => []);
   }
 
   private lines(blocks: BlockSums, functions: Set<number>): TreeNode[] {
@@ -155,10 +175,31 @@ export function makeTree(model: Model, sums: Sums, scope: Scope, options: TreeOp
 export function walk(root: TreeNode, steps: Step[]): TreeNode[] {
   const path = [root];
   for (const step of steps) {
-    const next = path[path.length - 1].children().find((node) => node.step!.kind === step.kind && node.step!.id === step.id);
-    if (!next) break;
-    path.push(next);
+    const next = path[path.length - 1].children().find((node) => isStep(node, step));
+    const more = next ? [next] : step.kind === 'function' ? pathTo(path[path.length - 1], step) : null;
+    if (!more) break;
+    path.push(...more);
   }
   return path;
+}
+
+const isStep = (node: TreeNode, step: Step): boolean => node.step!.kind === step.kind && node.step!.id === step.id;
+
+// The shortest way to a function below a shader, whose steps may leave out its callers.
+function pathTo(from: TreeNode, step: Step): TreeNode[] | null {
+  let ways: TreeNode[][] = [[]];
+  while (ways.length) {
+    const longer: TreeNode[][] = [];
+    for (const way of ways) {
+      const last = way[way.length - 1] ?? from;
+      if (last.kind !== 'shader' && last.kind !== 'function') continue;
+      for (const child of last.children()) {
+        if (isStep(child, step)) return [...way, child];
+        if (child.kind === 'function') longer.push([...way, child]);
+      }
+    }
+    ways = longer;
+  }
+  return null;
 }
 

@@ -1,8 +1,8 @@
 // The icicle: one bar a node, as wide as its value; below it its children. A tree for the keyboard and screen readers.
 
 import { h, printable, replace } from '../dom';
-import { subtract, type Exact } from '../exact';
-import { changeText, exactText, percentText, signedText, valueText, type Unit } from '../format';
+import { subtract, sumOf, type Exact } from '../exact';
+import { changeText, counted, exactText, percentText, signedText, valueText, type Unit } from '../format';
 import type { Kind } from '../model/scope';
 import type { TreeNode } from '../model/tree';
 import { changeColour, kindColour } from './colours';
@@ -27,6 +27,7 @@ export class Icicle {
   private counterpart: TreeNode[] | null = null;
   private focused = 0;
   private width = 0;
+  private marked = '';
 
   constructor(private readonly options: IcicleOptions) {
     new ResizeObserver(() => { if (this.element.clientWidth !== this.width) this.draw(); }).observe(this.element);
@@ -48,6 +49,19 @@ export class Icicle {
     this.counterpart = counterpart;
     this.focused = path.length - 1;
     this.draw();
+  }
+
+  // Bars whose name contains the text; of all of them, the outermost ones' part of the whole.
+  mark(text: string): void {
+    this.marked = text.toLowerCase();
+    for (const bar of this.bars) bar.element?.classList.toggle('marked', this.isMarked(bar.node));
+  }
+
+  private isMarked(node: TreeNode): boolean { return this.marked !== '' && node.kind !== 'all' && node.name.toLowerCase().includes(this.marked); }
+
+  get markedSum(): { bars: number; value: Exact; total: Exact } {
+    const outermost = this.bars.filter((bar) => bar.depth >= this.path.length - 1 && this.isMarked(bar.node) && !bar.path.slice(0, -1).some((above) => this.isMarked(above)));
+    return { bars: this.bars.filter(({ node }) => this.isMarked(node)).length, value: sumOf(outermost.map(({ node }) => node.value)), total: this.path[0]?.value ?? 0 };
   }
 
   private layout(): void {
@@ -82,6 +96,7 @@ export class Icicle {
       const element = h('div', { class: bar.depth < this.path.length - 1 ? 'bar above' : 'bar', role: 'treeitem', tabindex: i === this.focused ? '0' : '-1',
         'aria-level': bar.depth + 1, 'aria-label': printable(this.describe(bar, total)), title: printable(this.describe(bar, total)),
         onclick: () => this.zoom(bar), ondblclick: () => this.options.open(bar.path) });
+      if (this.isMarked(bar.node)) element.classList.add('marked');
       if (bar.width > kTextWidth) element.append(printable(bar.node.name));
       const style = element.style;
       style.left = `${bar.x.toFixed(2)}px`;
@@ -109,6 +124,10 @@ export class Icicle {
     const unit = this.options.unit(), { node } = bar;
     const share = Number(total) && this.options.hasShares() ? ` (${percentText((100 * Number(node.value)) / Number(total))})` : '';
     let text = `${node.kind === 'all' ? '' : `${node.kind} `}${node.name}: ${exactText(node.value, unit)}${share}`;
+    if (node.ofCalls) {
+      const own = Number(total) && this.options.hasShares() ? ` (${percentText((100 * Number(node.ofCalls.self)) / Number(total))})` : '';
+      text += `, by itself ${exactText(node.ofCalls.self, unit)}${own}; ${node.ofCalls.inlined ? 'inlined, entered' : 'called'} ${counted(node.ofCalls.calls, 'time')}`;
+    }
     if (this.counterpart) {
       const other = bar.other?.value ?? 0, before = this.options.otherTitle() === 'before';
       const [now, old] = before ? [node.value, other] : [other, node.value];

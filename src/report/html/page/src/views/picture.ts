@@ -10,6 +10,9 @@ import { changeBytes, heatBytes } from '../ui/colours';
 
 const densityText = (value: number): string => withSeparators(Number(value.toPrecision(4)));
 
+const kMaxTileDraws = 12;
+
+interface TileDraws { name: string; count: number; value: number; }
 interface Shown { side: Side; entry: PictureEntry; grid: RegionGrid | null; width: number; height: number; }
 
 export class PictureView implements View {
@@ -19,6 +22,7 @@ export class PictureView implements View {
   private readonly scroller = h('div', { class: 'stage-scroll' }, this.stage);
   private readonly readout = h('div', { class: 'detail', role: 'status' });
   private readonly legend = h('div', { class: 'legend' });
+  private readonly tile = h('section', { class: 'tile-draws', 'aria-label': 'Draws of the region' });
   private entries: PictureEntry[][];
   private shown: Shown[] = [];
   private cursor: { column: number; row: number } | null = null;
@@ -27,7 +31,7 @@ export class PictureView implements View {
   constructor(private readonly app: App) {
     this.entries = app.sides.map(pictureEntries);
     new ResizeObserver(() => this.fit()).observe(this.scroller);
-    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, this.scroller, this.legend, this.readout);
+    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, this.scroller, this.legend, this.readout, this.tile);
   }
 
   private get counter(): string {
@@ -77,6 +81,7 @@ export class PictureView implements View {
     void this.drawStage();
     this.drawLegend();
     this.drawReadout();
+    this.drawTile();
   }
 
   // The pass with the largest sum of the last frame that has one.
@@ -155,7 +160,7 @@ export class PictureView implements View {
     const context = canvas.getContext('2d')!;
     canvas.addEventListener('pointermove', (event) => this.point(event, canvas, shown));
     canvas.addEventListener('pointerleave', () => { this.cursor = null; this.drawReadout(); });
-    canvas.addEventListener('click', () => this.app.go(this.drawsOf(this.shown.find(({ side }) => side === this.app.side)!.entry)));
+    canvas.addEventListener('click', (event) => { this.point(event, canvas, shown); this.choose(); });
     canvas.addEventListener('keydown', (event) => this.key(event, shown));
     return { canvas, context };
   }
@@ -217,11 +222,37 @@ export class PictureView implements View {
 
   private key(event: KeyboardEvent, { grid }: Shown): void {
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (event.key === 'Enter') this.app.go(this.drawsOf(this.shown.find(({ side }) => side === this.app.side)!.entry));
+    if (event.key === 'Enter') this.choose();
     if (!step || !grid) return;
     const at = this.cursor ?? { column: 0, row: 0 };
     this.move(Math.max(0, Math.min(grid.columns - 1, at.column + step[0])), Math.max(0, Math.min(grid.rows - 1, at.row + step[1])), grid);
     event.preventDefault();
+  }
+
+  // Selects the region under the cursor.
+  private choose(): void { this.app.state.set({ tile: this.cursor ? `${this.cursor.column},${this.cursor.row}` : null }); }
+
+  // The draws of the selected region. Counters by region are of whole passes, so shares are known only where one draw has fragments.
+  private drawTile(): void {
+    const own = this.shown.find(({ side }) => side === this.app.side)!, { side, entry, grid } = own, { model, sums } = side;
+    const [column, row] = this.app.state.get('tile').split(',').map(Number), commands = model.t('commands'), pass = commands.index('pass');
+    if (!grid || !(column < grid.columns && row < grid.rows)) return replace(this.tile);
+    const fragments = sums.commandValue('invocations_fragment', null), pipeline = commands.index('pipeline'), found = new Map<string, TileDraws>();
+    let total = 0;
+    for (let c = 0; c < commands.rows; ++c) {
+      const value = pass[c] === entry.pass ? Number(fragments(c)) : 0;
+      if (!value) continue;
+      const key = model.similar.group(c), draws = found.get(key);
+      found.set(key, { name: draws?.name ?? `${model.text('commands', 'call', c)}, ${model.text('pipelines', 'name', pipeline[c]) || 'no pipeline'}`, count: (draws?.count ?? 0) + 1, value: (draws?.value ?? 0) + value });
+      total += value;
+    }
+    const place = `x ${column * grid.regionWidth}, y ${row * grid.regionHeight}`, draws = [...found].sort(([, a], [, b]) => b.value - a.value);
+    const item = ([key, of]: [string, TileDraws]) => h('li', {}, h('a', { href: this.app.link(this.app.where([{ kind: 'similar', id: key }], 'draw')) }, of.name), ` ${counted(of.count, 'draw')}, ${percentText((100 * of.value) / total)}`);
+    const note = !draws.length ? 'No draw of the pass was counted with fragments.'
+      : draws.length === 1 ? 'All work in this region is of these draws: no other has fragments in the pass.'
+        : 'Counters by region are of the whole pass, so how much of this region each draw has is not known. Their shares of the fragments of the pass:';
+    replace(this.tile, h('h3', {}, `Draws of the region at ${place}`), h('p', { class: 'muted' }, note), h('ul', {}, ...draws.slice(0, kMaxTileDraws).map(item)),
+      draws.length > kMaxTileDraws ? h('p', {}, h('a', { href: this.app.link(this.drawsOf(entry)) }, `and ${draws.length - kMaxTileDraws} more`)) : null);
   }
 
   private move(column: number, row: number, grid: RegionGrid): void {
@@ -233,7 +264,7 @@ export class PictureView implements View {
     const grids = this.shown.map(({ grid }) => grid), { cursor } = this;
     const [grid] = grids;
     if (!grid) return replace(this.readout, h('span', { class: 'muted' }, 'This pass has no counters by region: tally run --regions counts them.'));
-    if (!cursor) return replace(this.readout, h('span', { class: 'muted' }, `${counted(grid.columns * grid.rows, 'region')} of ${grid.regionWidth}x${grid.regionHeight} pixels. Point at one to see its value; click to see the draws of the pass.`));
+    if (!cursor) return replace(this.readout, h('span', { class: 'muted' }, `${counted(grid.columns * grid.rows, 'region')} of ${grid.regionWidth}x${grid.regionHeight} pixels. Point at one to see its value; click to see its draws.`));
     const index = cursor.row * grid.columns + cursor.column, place = `x ${cursor.column * grid.regionWidth}, y ${cursor.row * grid.regionHeight}`;
     const read = <T>(list: (own: RegionGrid) => ArrayLike<T>, none: T) => grids.map((own) => (own && index < own.columns * own.rows ? list(own)[index] : none));
     const values = read<Exact>((own) => own.values, 0), densities = read((own) => own.densities, 0);

@@ -2,6 +2,9 @@
 
 import type { App, View } from '../app';
 import { h, printable, replace } from '../dom';
+import type { Exact } from '../exact';
+import { counted, percentText, valueText } from '../format';
+import { callTree, relationsOf, type Relative } from '../model/calls';
 import { allCounted, kBy, scopeKey, type By } from '../model/groups';
 import { RowsMaker, type TableSource } from '../model/rows';
 import { commandsOf, formatSteps, stepName, type Kind, type Step } from '../model/scope';
@@ -31,6 +34,9 @@ export class WhereView implements View {
   private readonly levels = h('div', { class: 'tools' });
   private readonly legend = h('div', { class: 'keys' });
   private readonly detail = h('div', { class: 'detail bar-detail' });
+  private readonly relations = h('div', { class: 'relations' });
+  private readonly mark = h('input', { type: 'search', 'aria-label': 'Mark bars', placeholder: 'Mark bars', oninput: () => this.app.state.set({ mark: this.mark.value }) });
+  private readonly marked = h('span', { class: 'muted', role: 'status' });
   private source: TableSource | null = null;
   private sourceKey = '';
   private timer = 0;
@@ -52,7 +58,7 @@ export class WhereView implements View {
       change: (state) => this.app.state.set(this.fromTable(state)),
     });
     this.element = h('section', { class: 'view where', 'aria-label': 'Where' },
-      h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element, this.legend), this.detail),
+      h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element, this.legend), this.detail, this.relations),
       h('div', { class: 'pane table-pane', role: 'tabpanel', 'aria-label': 'Table' }, this.tabs, this.table.element));
   }
 
@@ -109,7 +115,8 @@ export class WhereView implements View {
   }
 
   update(changed: Set<string>): void {
-    const app = this.app, tableOnly = [...changed].every((key) => ['sort', 'q', 'cols'].includes(key));
+    const app = this.app, tableOnly = [...changed].every((key) => ['sort', 'q', 'cols', 'mark'].includes(key));
+    if (changed.has('mark')) this.drawMarks();
     if (!tableOnly || !changed.size) {
       this.drawCrumbs();
       this.drawLevels();
@@ -144,7 +151,36 @@ export class WhereView implements View {
     const frames = h('input', { type: 'checkbox', checked: this.byFrame, onchange: () => app.state.set({ byframe: this.byFrame ? '0' : '1' }) });
     const level = h('select', { 'aria-label': 'Level above shaders', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value }) },
       h('option', { value: 'pipeline', selected: !this.byLabel }, 'pipelines'), h('option', { value: 'label', selected: this.byLabel }, 'labels'));
-    replace(this.levels, h('label', { class: 'check' }, frames, 'frames'), level);
+    if (document.activeElement !== this.mark) this.mark.value = app.state.get('mark');
+    const controls = [h('label', { class: 'check' }, frames, 'frames'), level];
+    if (this.mark.parentElement === this.levels) [...this.levels.children].slice(0, 2).forEach((old, i) => old.replaceWith(controls[i])); // the caret stays
+    else replace(this.levels, ...controls, this.mark, this.marked);
+  }
+
+  private drawMarks(): void {
+    const text = this.app.state.get('mark');
+    this.icicle.mark(text);
+    const { bars, value, total } = this.icicle.markedSum;
+    const share = this.hasShares && Number(total) ? `, ${percentText((100 * Number(value)) / Number(total))} of the whole` : '';
+    this.marked.textContent = !text ? '' : bars ? `${counted(bars, 'bar')}${share}` : 'no bar';
+  }
+
+  // The callers and callees of the function that the scope ends in.
+  private drawRelations(): void {
+    const { app } = this, { model, sums } = app.side, step = app.scope.steps.at(-1);
+    const rows = step?.kind === 'function' ? model.rowsOf('functions', step.id) : [];
+    const shaders = new Set(rows.map((row) => model.t('functions').index('shader')[row]));
+    const blocks = sums.blocks(commandsOf(model, app.scope));
+    const tree = rows.length ? callTree(model, model.calls, blocks, app.metricId, shaders) : null;
+    if (!tree) return replace(this.relations);
+    const of = relationsOf(model, tree, step!.id), others = app.scope.steps.filter(({ kind }) => kind !== 'function' && kind !== 'line');
+    const value = (own: Exact) => valueText(own, app.unit);
+    const list = (title: string, relatives: Relative[], none: string) => h('section', {}, h('h3', {}, title),
+      relatives.length ? h('ul', {}, ...relatives.map(({ name, id, value: own, calls }) => h('li', {},
+        h('a', { href: app.link({ in: formatSteps([...others, { kind: 'function', id }]) }) }, name), ` ${value(own)}, ${counted(calls, 'call')}`))) : h('p', { class: 'muted' }, none));
+    replace(this.relations,
+      h('p', {}, h('strong', {}, stepName(model, step!)), ` ${value(of.inclusive)} with what it calls, ${value(of.self)} by itself, ${counted(of.calls, 'call')}`),
+      list('Callers', of.callers, 'none: an entry point'), list('Callees', of.callees, 'none'));
   }
 
   private drawTabs(): void {
@@ -183,8 +219,10 @@ export class WhereView implements View {
     const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar' && (kind !== 'pass' || this.byPass)), path = walk(this.tree(own), steps);
     this.describe('');
     this.hasShares = allCounted(app.side.model, commandsOf(app.side.model, app.scope));
+    this.drawRelations();
     this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
     this.drawLegend();
+    this.drawMarks();
   }
 }
 
