@@ -137,6 +137,58 @@ WITH RECURSIVE path (id, path) AS (
   SELECT label.id, path.path || ' / ' || label.name FROM label JOIN path ON label.parent = path.id
 )
 SELECT id, path FROM path)sql"},
+    // The common questions, with names in place of keys.
+    {"shader_name", R"sql(
+SELECT shader.id AS shader,
+       coalesce(nullif(module.name, ''), substr(module.hash, 1, 8), '(unknown)') AS name,
+       CASE shader.stage WHEN 1 THEN 'vertex' WHEN 2 THEN 'tessellation control'
+         WHEN 4 THEN 'tessellation evaluation' WHEN 8 THEN 'geometry' WHEN 16 THEN 'fragment'
+         WHEN 32 THEN 'compute' WHEN 64 THEN 'task' WHEN 128 THEN 'mesh' ELSE 'ray tracing' END
+         AS stage,
+       shader.entry_point AS entry_point
+FROM shader LEFT JOIN module ON module.id = shader.module)sql"},
+    {"draw_total", R"sql(
+SELECT l.command AS command, l.frame AS frame, l.position AS position, l.kind AS kind,
+       l.call AS call, l.parameters AS parameters, l.pass_name AS pass,
+       coalesce(nullif(l.pipeline_name, ''), substr(l.pipeline_hash, 1, 8)) AS pipeline,
+       label_path.path AS label, l.gpu_time_ns AS gpu_time_ns,
+       metric.name AS metric, sum(m.value) AS value
+FROM command_list AS l
+JOIN command_metric AS m ON m.command = l.command
+JOIN metric ON metric.id = m.metric
+LEFT JOIN label_path ON label_path.id = l.label
+GROUP BY l.command, m.metric)sql"},
+    {"pass_total", R"sql(
+SELECT l.frame AS frame, l.pass AS pass, l.pass_name AS name, metric.name AS metric,
+       sum(m.value) AS value, pass.gpu_time_ns AS gpu_time_ns
+FROM command_list AS l
+JOIN command_metric AS m ON m.command = l.command
+JOIN metric ON metric.id = m.metric
+LEFT JOIN pass ON pass.id = l.pass
+GROUP BY l.frame_id, l.pass, m.metric)sql"},
+    {"frame_total", R"sql(
+SELECT l.frame AS frame, l.device AS device, metric.name AS metric, sum(m.value) AS value
+FROM command_list AS l
+JOIN command_metric AS m ON m.command = l.command
+JOIN metric ON metric.id = m.metric
+GROUP BY l.frame_id, m.metric)sql"},
+    {"shader_total", R"sql(
+SELECT n.shader AS shader, n.name AS name, n.stage AS stage, n.entry_point AS entry_point,
+       metric.name AS metric, sum(m.value) AS value
+FROM block_metric AS m
+JOIN batch_shader AS s ON s.batch = m.command / 1024 AND s.stage = m.stage
+  AND coalesce(s.sub, m.sub) = m.sub
+JOIN shader_name AS n ON n.shader = s.shader
+JOIN metric ON metric.id = m.metric
+GROUP BY n.shader, m.metric)sql"},
+    {"block_total", R"sql(
+SELECT n.shader AS shader, n.name AS name, n.stage AS stage, c.block AS block,
+       sum(c.executions) AS executions
+FROM block_count AS c
+JOIN batch_shader AS s ON s.batch = c.batch AND s.stage = c.stage
+  AND coalesce(s.sub, c.sub) = c.sub
+JOIN shader_name AS n ON n.shader = s.shader
+GROUP BY n.shader, c.block)sql"},
 };
 
 }  // namespace
