@@ -1,9 +1,8 @@
 // Compares a table of the page with the one of `tally report --format json`.
 import assert from 'node:assert/strict';
 
-// Columns that only one of them has; the last are ratios of others.
-const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device',
-  'overdraw', 'cost_per_invocation', 'instructions_per_invocation']);
+// Columns that only one of them has.
+const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device', 'overdraw', 'discarded', 'discarded_share']);
 
 const plain = (value) => (value === null || value === undefined ? '' : String(value).replace(/[\t\r\n]+/g, ' '));
 

@@ -272,6 +272,7 @@ class RegionTable {
     add_metric_columns(table, counters_);
     for (Column& column : table.columns) column.shown |= is_shown(column.id);
     add_density_columns(table);
+    add_share_columns(table);
     for (uint32_t in = 0; in < passes_.size(); ++in) {
       if (Status added = add_regions(in, fields, table); !added) return added.error();
       if (progress) progress(static_cast<double>(in + 1) / static_cast<double>(passes_.size()));
@@ -311,6 +312,40 @@ class RegionTable {
     }
   }
 
+  // Shares of fragment invocations.
+  void add_share_columns(Table& table) {
+    const auto add = [&](std::string id, std::string title, std::string description) {
+      table.columns.push_back({.id = std::move(id),
+                               .title = std::move(title),
+                               .unit = Unit::Percent,
+                               .description = std::move(description),
+                               .shown = false,
+                               .adds_up = false});
+    };
+    fragments_ = find_metric(counters_, "fragment_invocations");
+    discarded_ = fragments_ ? find_metric(counters_, "discarded_invocations") : std::nullopt;
+    helpers_ = fragments_ ? find_metric(counters_, "helper_invocations") : std::nullopt;
+    if (discarded_)
+      add("discarded_share", "discarded", "fragment invocations that were discarded, in percent");
+    if (helpers_)
+      add("helper_share", "helpers",
+          "helper invocations as a percentage of fragment and helper invocations");
+  }
+
+  static Cell percentage(uint64_t part, uint64_t whole) {
+    if (whole == 0) return {};
+    return 100 * static_cast<double>(part) / static_cast<double>(whole);
+  }
+
+  void append_shares(Row& row, const MetricMatrix& values, size_t region) const {
+    if (discarded_)
+      row.push_back(percentage(values.at(region, *discarded_), values.at(region, *fragments_)));
+    if (helpers_) {
+      const uint64_t helpers = values.at(region, *helpers_);
+      row.push_back(percentage(helpers, helpers + values.at(region, *fragments_)));
+    }
+  }
+
   PixelArea area_of(size_t row) const {
     return region_area(passes_[places_[row].in].regions, places_[row].column, places_[row].row);
   }
@@ -342,6 +377,7 @@ class RegionTable {
       const PixelArea area = area_of(places_.size() - 1);
       for (size_t c = 0; c < counters_.size(); ++c)
         row.emplace_back(area.per_pixel(values.at(r, c)));
+      append_shares(row, values, r);
       table.rows.push_back(std::move(row));
     }
     return {};
@@ -426,7 +462,8 @@ class RegionTable {
   const TableOptions& options_;
   const std::vector<Metric> counters_;
   std::vector<RegionPass> passes_;
-  std::vector<Place> places_;  // by row
+  std::vector<Place> places_;                              // by row
+  std::optional<size_t> fragments_, discarded_, helpers_;  // counters
   uint64_t empty_ = 0;
 };
 

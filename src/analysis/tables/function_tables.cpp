@@ -138,7 +138,7 @@ class VariantCalls {
   std::vector<uint32_t> path_, at_;  // the frames of the last path, and their nodes
 };
 
-// What both tables share.
+// Columns and cells that both tables have.
 class FunctionReport {
  public:
   FunctionReport(const Model& model, ShaderCodes& codes, const Variants& variants,

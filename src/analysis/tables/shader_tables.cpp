@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/cost/line_costs.h"
+#include "analysis/findings/code_facts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
@@ -34,6 +35,7 @@ class ShaderTable {
         unknown_(variants.size()),
         values_(variants.size() + 1, metrics_.size()),
         invocations_(variants.size() + 1),
+        discarded_(variants.size() + 1),
         measured_(variants.size() + 1),
         usage_(count_usage(model, variants)) {}
 
@@ -45,9 +47,12 @@ class ShaderTable {
     });
     if (!status.ok()) return status.error();
     status = visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
-      if (b.block != codes_.entry_block(b.shader)) return;
-      uint64_t& invocations = invocations_[row_of(b.command, b.shader)];
-      invocations = saturating_sum(invocations, b.executions);
+      const auto add = [&](std::vector<uint64_t>& sums) {
+        uint64_t& sum = sums[row_of(b.command, b.shader)];
+        sum = saturating_sum(sum, b.executions);
+      };
+      if (b.block == codes_.entry_block(b.shader)) add(invocations_);
+      if (discards_in(b.shader, b.block)) add(discarded_);
     });
     if (!status.ok()) return status.error();
     Table table = make_table();
@@ -59,6 +64,16 @@ class ShaderTable {
   }
 
  private:
+  bool discards_in(uint32_t shader, uint32_t block) {
+    const auto [known, is_new] = discarding_.try_emplace(shader);
+    const auto& code = codes_.of(shader);
+    if (is_new && code.ok()) {
+      for (const spirv::Block& of : code->map.blocks())
+        known->second.push_back(discards(code->module, of));
+    }
+    return block < known->second.size() && known->second[block];
+  }
+
   uint32_t row_of(uint32_t command, uint32_t shader) const {
     return variants_.of(model_.commands[command].pipeline, shader);
   }
@@ -155,6 +170,36 @@ class ShaderTable {
     return fields;
   }
 
+  // They are empty for shaders that cannot discard.
+  std::vector<Field> discard_fields() const {
+    const auto is_known = [this](size_t r) {
+      if (r == unknown_ || invocations_[r] == 0) return false;
+      const auto found = discarding_.find(variants_[r].shader);
+      return found != discarding_.end() &&
+             std::ranges::find(found->second, true) != found->second.end();
+    };
+    std::vector<Field> fields;
+    fields.push_back(value_field("discarded", "discarded",
+                                 "invocations that were discarded or demoted to helpers; empty "
+                                 "where the shader has no discard",
+                                 [this, is_known](size_t r) -> Cell {
+                                   return is_known(r) ? Cell(discarded_[r]) : Cell();
+                                 })
+                         .hidden());
+    fields.back().column.adds_up = false;
+    fields.push_back(value_field(
+                         "discarded_share", "discarded share",
+                         "discarded, as a percentage of invocations",
+                         [this, is_known](size_t r) -> Cell {
+                           if (!is_known(r)) return {};
+                           return 100 * static_cast<double>(discarded_[r]) /
+                                  static_cast<double>(invocations_[r]);
+                         },
+                         Unit::Percent)
+                         .hidden());
+    return fields;
+  }
+
   std::string reason(size_t row) const {
     if (row == unknown_) return {};
     const std::string& own = model_.shaders[variants_[row].shader].not_instrumented;
@@ -177,6 +222,7 @@ class ShaderTable {
     table.title = "Shaders";
     const std::vector<Field> before = fields();
     std::vector<Field> after = fields_per_invocation();
+    for (Field& field : discard_fields()) after.push_back(std::move(field));
     after.push_back(reason_field());
     add_columns(table, before);
     add_metric_columns(table, metrics_);
@@ -202,7 +248,8 @@ class ShaderTable {
   std::vector<Metric> metrics_;
   const size_t unknown_;  // the row for values whose shader the capture does not name
   MetricMatrix values_;
-  std::vector<uint64_t> invocations_;
+  std::vector<uint64_t> invocations_, discarded_;
+  std::map<uint32_t, std::vector<bool>> discarding_;  // by shader and block
   std::vector<bool> measured_;
   std::vector<Usage> usage_;
 };

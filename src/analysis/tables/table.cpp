@@ -69,6 +69,29 @@ void Rows::append_column(size_t first, size_t second,
                          size_t number) { return make(a(number), b(number)); });
 }
 
+void Rows::append_ratio(std::vector<size_t> over, std::vector<size_t> under) {
+  if (empty()) return;
+  if (!held_.empty()) make_columns(held_.front().size());
+  const auto sum_of = [this](const std::vector<size_t>& of) {
+    std::vector<MakeCell> cells;
+    for (const size_t column : of) cells.push_back(columns_.at(column));
+    return [cells = std::move(cells)](size_t number) -> std::optional<double> {
+      double sum = 0;
+      for (const MakeCell& cell : cells) {
+        const Cell value = cell(number);
+        if (std::holds_alternative<std::monostate>(value)) return std::nullopt;
+        sum += number_of(value);
+      }
+      return sum;
+    };
+  };
+  columns_.push_back([over = sum_of(over), under = sum_of(under)](size_t number) -> Cell {
+    const auto a = over(number), b = under(number);
+    if (!a || !b || *b == 0) return {};
+    return *a / *b;
+  });
+}
+
 namespace {
 
 // Compares two counts exactly: doubles cannot distinguish neighbouring counts above 2^53.

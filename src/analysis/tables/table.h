@@ -57,6 +57,8 @@ class Rows {
   // ... of two columns.
   void append_column(size_t first, size_t second,
                      std::function<Cell(const Cell&, const Cell&)> make);
+  // ... of two sums of columns, which are empty if one of their cells is.
+  void append_ratio(std::vector<size_t> over, std::vector<size_t> under);
 
  private:
   void make_columns(size_t count);

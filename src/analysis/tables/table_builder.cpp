@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 #include <numeric>
@@ -214,6 +215,50 @@ void append_efficiency(Table& table) {
   place_before_text(table);
 }
 
+constexpr std::string_view kBytes[] = {"buffer_bytes_loaded", "buffer_bytes_stored",
+                                       "uniform_bytes_loaded"};
+constexpr std::string_view kOperations[] = {
+    "fma",   "fma",      "float16", "float32",    "float64",          "int8",      "int16", "int32",
+    "int64", "division", "logic",   "conversion", "special_function", "derivative"};
+
+// The columns with these ids; empty if the table lacks one.
+template <typename Ids>
+std::vector<size_t> columns_of(const Table& table, const Ids& ids) {
+  std::vector<size_t> columns;
+  for (const std::string_view id : ids) {
+    const auto column = table.column_index(std::string(id));
+    if (!column) return {};
+    columns.push_back(*column);
+  }
+  return columns;
+}
+
+void append_ratio(Table& table, const std::vector<size_t>& over, const std::vector<size_t>& under,
+                  Column column) {
+  if (over.empty() || under.empty()) return;
+  column.unit = Unit::Count;
+  column.shown = column.adds_up = false;
+  table.rows.append_ratio(over, under);
+  table.columns.push_back(std::move(column));
+  place_before_text(table);
+}
+
+// Tables with metrics of a driver of its own have none.
+void append_ratios(Table& table) {
+  const std::vector<size_t> bytes = columns_of(table, kBytes);
+  append_ratio(
+      table, columns_of(table, kOperations), bytes,
+      {.id = "operations_per_byte",
+       .title = "operations/byte",
+       .description = "arithmetic, a multiply-add as two operations, divided by the bytes that are "
+                      "loaded from or stored to buffers"});
+  append_ratio(table, columns_of(table, kBytes),
+               columns_of(table, std::array<std::string_view, 1>{"invocations"}),
+               {.id = "bytes_per_invocation",
+                .title = "bytes/inv",
+                .description = "bytes loaded from or stored to buffers, divided by invocations"});
+}
+
 }  // namespace
 
 Cell efficiency(uint64_t executions, uint64_t lanes) {
@@ -271,6 +316,7 @@ Status finish_table(Table& table, const std::vector<Metric>& metrics, const Tabl
                     const std::vector<bool>& is_whole) {
   show_preferred_metrics(table);
   append_efficiency(table);
+  append_ratios(table);
   hide_empty_columns(table);
   std::string sort = options.sort;
   if (sort.empty() && !metrics.empty()) sort = metrics[default_metric(metrics)].id;

@@ -102,6 +102,70 @@ TEST(MetricMatrix, widens_to_64_bits_if_a_value_needs_it) {
   EXPECT_TRUE(matrix.is_zero(1));
 }
 
+TEST(Ratios, have_no_value_without_their_base_or_a_part_of_them) {
+  Table table;
+  Row some, none, lacking;
+  const auto add = [&](const char* id, const Cell& a, const Cell& b, const Cell& c) {
+    table.columns.push_back({.id = id, .title = id, .unit = Unit::Count});
+    some.push_back(a), none.push_back(b), lacking.push_back(c);
+  };
+  for (const char* id : {"float16", "float32", "float64", "int8", "int16", "int32", "int64",
+                         "division", "logic", "conversion", "special_function", "derivative"})
+    add(id, uint64_t{1}, uint64_t{1}, uint64_t{1});
+  add("fma", uint64_t{4}, uint64_t{4}, Cell());
+  add("buffer_bytes_loaded", uint64_t{5}, uint64_t{0}, uint64_t{5});
+  add("buffer_bytes_stored", uint64_t{2}, uint64_t{0}, uint64_t{2});
+  add("uniform_bytes_loaded", uint64_t{1}, uint64_t{0}, uint64_t{1});
+  add("invocations", uint64_t{2}, uint64_t{2}, uint64_t{0});
+  table.rows = {some, none, lacking};
+  ASSERT_TRUE(finish_table(table, {}, {}).ok());
+  const auto ratios = [&](const char* id) {
+    std::vector<Cell> cells;
+    for (size_t r = 0; r < 3; ++r) cells.push_back(table.rows.cell(r, *table.column_index(id)));
+    return cells;
+  };
+  EXPECT_THAT(ratios("operations_per_byte"), ElementsAre(Cell(2.5), Cell(), Cell()));
+  EXPECT_THAT(ratios("bytes_per_invocation"), ElementsAre(Cell(4.0), Cell(0.0), Cell()));
+}
+
+// Discards in one of two branches.
+const char* const kDiscard = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%bool = OpTypeBool
+%true = OpConstantTrue %bool
+%function = OpTypeFunction %void
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpSelectionMerge %end None
+OpBranchConditional %true %gone %end
+%gone = OpLabel
+OpKill
+%end = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(Tables, discarded_invocations_are_a_share_where_the_shader_can_discard) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kDiscard))),
+                   {}, {}, {8, 3, 5});
+    scene.dispatch(scene.add_pipeline("cc", "", scene.add_shader("dd", "")), {}, {}, {4, 1, 3, 4});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table shaders = require(analyzer.table(By::Shader, {.sort = "hash"}));
+  EXPECT_EQ(cell(shaders, 0, "discarded"), Cell(uint64_t{3}));
+  EXPECT_EQ(cell(shaders, 0, "discarded_share"), Cell(37.5));
+  EXPECT_EQ(cell(shaders, 1, "discarded"), Cell());
+  EXPECT_EQ(cell(shaders, 1, "discarded_share"), Cell());
+}
+
 // Replaces a number by its sine; loads it a second time and multiplies it for nothing.
 const char* const kSine = R"(
 OpCapability Shader

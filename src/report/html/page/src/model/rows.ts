@@ -116,6 +116,30 @@ export class RowsMaker {
       cell: (row) => { const own = this.rows[side][row]; return own < 0 || !whole() ? 0 : (100 * Number(values()[own])) / whole(); } });
   }
 
+  // A ratio of sums of metrics, null where the base is 0 or not known. The columns are those of reports (table_builder.cpp).
+  private addRatio(id: string, title: string, description: string, over: string[], under: Read | string[]): void {
+    const has = (ids: string[]) => ids.every((own) => this.app.metrics.some((metric) => metric.id === own));
+    if (!has(over) || (Array.isArray(under) && !has(under))) return;
+    const sum = (ids: string[]): Read => (side, row) => ids.reduce((all: number | null, own) => { const value = this.readMetric(own)(side, row); return all === null || value === null ? null : all + Number(value); }, 0);
+    const read: Read = (side, row) => {
+      const a = sum(over)(side, row), b = (Array.isArray(under) ? sum(under) : under)(side, row);
+      return a === null || !Number(b) ? null : Number(a) / Number(b);
+    };
+    this.number(id, read, { title, description, unit: 'count', shown: false });
+  }
+
+  private addRatios(by: By): void {
+    this.addRatio('operations_per_byte', 'operations/byte', 'arithmetic, a multiply-add as two operations, divided by the bytes that are loaded from or stored to buffers', kOperations, kBytes);
+    if (by !== 'shader') return;
+    const at = this.groups[0].fields.findIndex((field) => field.id === 'invocations');
+    const invocations: Read = (side, row) => this.groups[side].fields[at].cell(this.rows[side][row]);
+    for (const id of ['cost', 'instructions']) {
+      const title = this.app.metrics.find((metric) => metric.id === id)?.title ?? id;
+      this.addRatio(`${id}_per_invocation`, `${title}/inv`, `${title} divided by invocations`, [id], invocations);
+    }
+    this.addRatio('bytes_per_invocation', 'bytes/inv', 'bytes loaded from or stored to buffers, divided by invocations', kBytes, invocations);
+  }
+
   private addInvocations(): void {
     const stages = new Set<string>();
     for (const { model } of this.app.sides)
@@ -152,6 +176,7 @@ export class RowsMaker {
     for (const id of preferred)
       this.addMetric(id, shown < kMaxShown && maximum(this.metric(id)[0]) > 0 && ++shown > 0, false);
     for (const { id } of this.app.metrics) if (id !== active && !preferred.includes(id)) this.addMetric(id, false, false);
+    this.addRatios(by);
     const values = active ? this.metric(active) : [];
     const value = (side: number, row: number) => (this.rows[side][row] < 0 ? 0 : values[side]?.[this.rows[side][row]] ?? 0);
     return {
@@ -166,6 +191,8 @@ export class RowsMaker {
 }
 
 const kTextsFirst = 2;
+const kBytes = ['buffer_bytes_loaded', 'buffer_bytes_stored', 'uniform_bytes_loaded'];
+const kOperations = ['fma', 'fma', 'float16', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'division', 'logic', 'conversion', 'special_function', 'derivative'];
 
 const isKey = (id: string) => id === 'frame' || id === 'command';
 
