@@ -21,7 +21,7 @@ except ModuleNotFoundError:
 
 
 def run(name, cells):
-    """What the cells print, each; they share their names."""
+    """Returns the names that the cells share, and the output of each."""
     space, outputs = {}, []
     for number, cell in enumerate(cells):
         output = io.StringIO()

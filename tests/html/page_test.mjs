@@ -198,6 +198,12 @@ test('regions are compared per pixel, with the sums in another column', async ()
     await draws.getByText('All work in this region is of these draws').waitFor();
     assert.match(await draws.locator('li').innerText(), /1 draw, 100/);
   });
+  await check('region-uncounted', { regions: true, draws: 4, frames: 1, passes: 1, uncounted: [2] }, async (report, page) => {
+    await report.go({ view: 'picture', tile: '0,0' });
+    const draws = page.getByRole('region', { name: 'Draws of the region' });
+    await draws.getByText('there is no share: 1 of 4 commands ran uncounted').waitFor();
+    assert.ok(!(await draws.innerText()).includes('%'));
+  });
 });
 
 test('counts above 2^53 are exact', async () => {
@@ -348,6 +354,11 @@ test('the theme is switched, the keys lead to views, help opens', async () => {
     assert.notEqual(await background(), before);
     await page.locator('body').press('2');
     await page.waitForSelector('html[data-ready="where"]');
+    await page.locator('body').press('f');
+    await page.waitForFunction(() => document.activeElement.placeholder?.startsWith('Filter'));
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('3'); // Esc has left the filter
+    await page.waitForSelector('html[data-ready="source"]');
     await page.locator('main').press('?');
     await page.getByRole('dialog', { name: 'Help' }).waitFor();
   });

@@ -122,6 +122,21 @@ test('the icicle has the tree of calls of the JSON report, and a function its ca
   }
 });
 
+test('a pass has its picture in the overview and in Where, which leads to the picture', async () => {
+  const opened = await Report.open(browser, kDocumented), { page } = opened;
+  try {
+    await opened.go({ view: 'overview' });
+    await page.locator('.top .thumbnail-link').first().waitFor();
+    await page.locator('.top li', { has: page.locator('.thumbnail-link') }).locator('a.name').first().click();
+    await page.locator('.relations .thumbnail-link').click();
+    await page.waitForSelector('html[data-ready="picture"]');
+    await page.locator('.picture-canvas').first().waitFor();
+    assert.deepEqual(opened.problems, []);
+  } finally {
+    await opened.close();
+  }
+});
+
 // The structure of a page, without its numbers: the members of its data, by their path. Columns depend on what was counted.
 function structure(file) {
   const [, data] = /id="data">([^<]*)/.exec(readFileSync(file, 'latin1')), bytes = gunzipSync(Buffer.from(data, 'base64'));

@@ -97,6 +97,7 @@ class Page {
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
+    if (event.key === 'Escape' && target.tagName === 'INPUT' && !document.querySelector('dialog[open]')) return target.blur(); // keys lead elsewhere again
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || document.querySelector('dialog[open]')) return;
     const entry = this.entries[Number(event.key) - 1], view = this.views.get(this.current.id);
     if (entry) this.app.go({ view: entry.id });

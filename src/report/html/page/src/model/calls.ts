@@ -151,7 +151,7 @@ class ShaderTree {
     return true;
   }
 
-  // Of a function that nothing called, only its first call is in the tree.
+  // A function that nothing called is not in the tree.
   private isCaller(callee: number): boolean { return (this.callsTo.get(callee) ?? 0) > 0; }
 
   private nodeOf(path: CallNode[], frame: number): CallNode[] {

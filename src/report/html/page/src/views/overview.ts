@@ -7,6 +7,7 @@ import { changeText, counted, durationText, exactText, percentText, signedText, 
 import { groupsOf, uncountedText, whyNoShare, type By } from '../model/groups';
 import type { Model } from '../model/model';
 import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
+import { thumbnail } from '../ui/thumbnail';
 
 const kTop = 5, kMaxList = 8, kMaxRanges = 6, kMaxMeans = 12;
 
@@ -216,6 +217,7 @@ export class OverviewView implements View {
         h('span', { class: 'number', title: exactText(now, app.unit) }, byChange ? signedText(subtract(now, old), (v) => valueText(v, app.unit)) : valueText(now, app.unit)),
         app.against ? h('span', { class: 'change number', 'data-sign': sign, title: `before ${exactText(old, app.unit)}` }, changeText(old, now) || '0')
           : h('span', { class: 'number muted' }, lacking ? '' : percentText(share)),
+        by === 'pass' && step ? thumbnail(app, app.sides[side], step.id) : null,
         text ? h('code', { class: 'top-text', title: String(text) }, String(text)) : null);
     });
     return h('div', { class: 'card top' },

@@ -4,6 +4,7 @@ import type { App, Side, View } from '../app';
 import { context2d, h, replace } from '../dom';
 import { subtract, type Exact } from '../exact';
 import { changeText, counted, exactText, percentText, signedText, withSeparators } from '../format';
+import { uncountedText } from '../model/groups';
 import { inRange } from '../model/scope';
 import { pictureBitmap, pictureEntries, regionGrid, type PictureEntry, type RegionGrid } from '../model/pictures';
 import { changeBytes, heatBytes } from '../ui/colours';
@@ -238,17 +239,18 @@ export class PictureView implements View {
     const [column, row] = this.app.state.get('tile').split(',').map(Number), commands = model.t('commands'), pass = commands.index('pass');
     if (!grid || !(column < grid.columns && row < grid.rows)) return replace(this.tile);
     const fragments = sums.commandValue('invocations_fragment', null), pipeline = commands.index('pipeline'), found = new Map<string, TileDraws>();
+    const inPass = Int32Array.from(pass.keys()).filter((c) => pass[c] === entry.pass), uncounted = uncountedText(model, inPass);
     let total = 0;
-    for (let c = 0; c < commands.rows; ++c) {
-      const value = pass[c] === entry.pass ? Number(fragments(c)) : 0;
+    for (const c of inPass) {
+      const value = Number(fragments(c));
       if (!value) continue;
       const key = model.similar.group(c), draws = found.get(key);
       found.set(key, { name: draws?.name ?? `${model.text('commands', 'call', c)}, ${model.text('pipelines', 'name', pipeline[c]) || 'no pipeline'}`, count: (draws?.count ?? 0) + 1, value: (draws?.value ?? 0) + value });
       total += value;
     }
     const place = `x ${column * grid.regionWidth}, y ${row * grid.regionHeight}`, draws = [...found].sort(([, a], [, b]) => b.value - a.value);
-    const item = ([key, of]: [string, TileDraws]) => h('li', {}, h('a', { href: this.app.link(this.app.where([{ kind: 'similar', id: key }], 'draw')) }, of.name), ` ${counted(of.count, 'draw')}, ${percentText((100 * of.value) / total)}`);
-    const note = !draws.length ? 'No draw of the pass was counted with fragments.'
+    const item = ([key, of]: [string, TileDraws]) => h('li', {}, h('a', { href: this.app.link(this.app.where([{ kind: 'similar', id: key }], 'draw')) }, of.name), ` ${counted(of.count, 'draw')}${uncounted ? '' : `, ${percentText((100 * of.value) / total)}`}`);
+    const note = uncounted ? `Counters by region are of the whole pass, and there is ${uncounted}.` : !draws.length ? 'No draw of the pass was counted with fragments.'
       : draws.length === 1 ? 'All work in this region is of these draws: no other has fragments in the pass.'
         : 'Counters by region are of the whole pass, so how much of this region each draw has is not known. Their shares of the fragments of the pass:';
     replace(this.tile, h('h3', {}, `Draws of the region at ${place}`), h('p', { class: 'muted' }, note), h('ul', {}, ...draws.slice(0, kMaxTileDraws).map(item)),

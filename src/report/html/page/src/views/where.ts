@@ -11,6 +11,7 @@ import { commandsOf, formatSteps, stepName, type Kind, type Step } from '../mode
 import { makeTree, walk, type TreeNode } from '../model/tree';
 import { changeColour, colourKey, kindColour } from '../ui/colours';
 import { Icicle } from '../ui/icicle';
+import { thumbnail } from '../ui/thumbnail';
 import { VirtualTable, type TableState } from '../ui/table';
 
 const kTitles: { [by in By]: string } = { pass: 'Passes', label: 'Labels', pipeline: 'Pipelines', shader: 'Shaders',
@@ -165,14 +166,14 @@ export class WhereView implements View {
     this.marked.textContent = !text ? '' : bars ? `${counted(bars, 'bar')}${share}` : 'no bar';
   }
 
-  // The callers and callees of the function that the scope ends in.
+  // The callers and callees of the function that the scope ends in, or the picture of its pass.
   private drawRelations(): void {
     const { app } = this, { model, sums } = app.side, step = app.scope.steps.at(-1);
     const rows = step?.kind === 'function' ? model.rowsOf('functions', step.id) : [];
     const shaders = new Set(rows.map((row) => model.t('functions').index('shader')[row]));
     const blocks = sums.blocks(commandsOf(model, app.scope));
     const tree = rows.length ? callTree(model, model.calls, blocks, app.metricId, shaders) : null;
-    if (!tree) return replace(this.relations);
+    if (!tree) return replace(this.relations, step?.kind === 'pass' ? thumbnail(app, app.side, step.id) : null);
     const of = relationsOf(model, tree, step!.id), others = app.scope.steps.filter(({ kind }) => kind !== 'function' && kind !== 'line');
     const value = (own: Exact) => valueText(own, app.unit);
     const list = (title: string, relatives: Relative[], none: string) => h('section', {}, h('h3', {}, title),
