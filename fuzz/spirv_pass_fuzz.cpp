@@ -103,6 +103,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.subgroup_operations = choices[3] & 4;
   options.count_subgroups = choices[3] & 8;
   options.count_branches = choices[3] & 16;
+  options.sites = {.loops = (choices[3] & 32) != 0, .values = (choices[3] & 64) != 0};
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
@@ -120,7 +121,7 @@ void check_plan(const CounterPlan& plan, const Module& module, const BlockCountO
   const auto map = BlockMap::build(module, options.stage, options.entry_point);
   TALLY_FUZZ_EXPECT(map.ok());
   TALLY_FUZZ_EXPECT(plan.block_count == map->blocks().size());
-  const std::vector<uint64_t> counters(plan.counter_count, 0);
+  const std::vector<uint64_t> counters(plan.record_counters(), 0);
   const BlockCounts counts = plan.derive(counters);
   TALLY_FUZZ_EXPECT(counts.executions.size() == plan.block_count);
   TALLY_FUZZ_EXPECT(std::ranges::all_of(counts.executions, [](uint64_t n) { return n == 0; }));

@@ -55,7 +55,7 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     shader->stage = source.stage;
     shader->result = std::move(*result);
     shader->counters.first_counter = capacity_;
-    capacity_ += probe::stage_capacity(shader->result.plan.counter_count);
+    capacity_ += probe::stage_capacity(shader->result.plan.record_counters());
     shaders_.push_back(std::move(shader));
   }
   for (const auto& shader : shaders_) {
@@ -89,7 +89,7 @@ std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> 
   std::vector<uint64_t> all;
   for (const auto& shader : shaders_) {
     if (shader->stage == VK_SHADER_STAGE_VERTEX_BIT) continue;
-    std::vector<uint64_t> sums(shader->result.plan.counter_count);
+    std::vector<uint64_t> sums(shader->result.plan.record_counters());
     if (!probe::sum_shards(record, shader->counters, shards_log2_, sums)) {
       throw std::runtime_error("the record is too short");
     }
@@ -101,7 +101,7 @@ std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> 
 
 uint32_t InstrumentedShaders::counters() const {
   uint32_t sum = 0;
-  for (const auto& shader : shaders_) sum += shader->result.plan.counter_count;
+  for (const auto& shader : shaders_) sum += shader->result.plan.record_counters();
   return sum;
 }
 

@@ -118,6 +118,8 @@ std::string_view name_of(Scope scope) {
       return "device";
     case Scope::Branch:
       return "branch";
+    case Scope::Site:
+      return "site";
   }
   return "?";
 }
@@ -130,9 +132,9 @@ constexpr std::string_view kIntroduction =
     "reused.\n"
     "`cmake --build <build> --target counters_page` generates this page from `src/catalogue`.\n";
 
-constexpr Scope kScopes[] = {Scope::Block,      Scope::Region,        Scope::Command,
-                             Scope::RenderPass, Scope::CommandBuffer, Scope::Frame,
-                             Scope::Process,    Scope::Device,        Scope::Branch};
+constexpr Scope kScopes[] = {Scope::Block,         Scope::Region, Scope::Command, Scope::RenderPass,
+                             Scope::CommandBuffer, Scope::Frame,  Scope::Process, Scope::Device,
+                             Scope::Branch,        Scope::Site};
 
 std::string scope_list(Scopes scopes) {
   std::string list;

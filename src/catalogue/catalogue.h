@@ -16,7 +16,8 @@ namespace tally::catalogue {
 // All counters, in display order.
 std::span<const Counter> counters();
 // The counters of a scope, in display order. Scope::Block starts with `executions`, Scope::Region
-// with `fragment_warps`; Scope::Branch is indexed by the target's number.
+// with `fragment_warps`; Scope::Branch is indexed by the target's number, Scope::Site by
+// spirv::SiteSlot.
 std::vector<const Counter*> counters_of(Scope scope);
 
 const Counter& counter(Number number);

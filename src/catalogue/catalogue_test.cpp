@@ -78,6 +78,16 @@ TEST(catalogue, counters_of_branches_are_in_the_order_of_the_targets) {
   }
 }
 
+TEST(catalogue, counters_of_sites_are_consecutive) {
+  const std::vector<const Counter*> sites = counters_of(Scope::Site);
+  ASSERT_FALSE(sites.empty());
+  for (uint32_t i = 0; i < sites.size(); ++i) {
+    EXPECT_EQ(static_cast<uint32_t>(sites[i]->number),
+              static_cast<uint32_t>(Number::LoopIterations) + i);
+  }
+  EXPECT_EQ(sites.back()->number, Number::IndicesOutOfRange);
+}
+
 TEST(catalogue, region_counters_begin_with_warps_and_have_32_bits) {
   const std::vector<const Counter*> region = counters_of(Scope::Region);
   ASSERT_FALSE(region.empty());

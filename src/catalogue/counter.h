@@ -45,6 +45,7 @@ enum class Scope : uint16_t {
   Process = 1 << 6,        // the process as a whole, at the time of reading
   Device = 1 << 7,         // the device as a whole, at the time of reading
   Branch = 1 << 8,         // a target of the branch that ends a basic block; a metric of the block
+  Site = 1 << 9,           // an instruction of a shader, in a command; a metric as if of a block
 };
 
 class Scopes {
@@ -133,6 +134,34 @@ enum class Number : uint32_t {
   MatrixMultiplyAdds,
   MatrixOperations,
   OtherInstructions,
+
+  LoopIterations = 512,
+  LoopLongestRun,
+  // Indexed by the bucket of the run's length.
+  LoopRuns0,
+  LoopRuns1,
+  LoopRuns2,
+  LoopRuns4,
+  LoopRuns8,
+  LoopRuns16,
+  LoopRuns32,
+  LoopRuns64,
+  LoopRuns128,
+  LoopRuns256,
+  LoopRuns512,
+  LoopRuns1024,
+  LoopRuns2048,
+  LoopRuns4096,
+  LoopRuns8192,
+  LoopRuns16384,
+  LoopRuns32768,
+  LoopRuns65536,
+  NanResults,
+  InfiniteResults,
+  DenormalResults,
+  ZeroDivisions,
+  NegativeOperands,
+  IndicesOutOfRange,
 
   FragmentWarps = 768,
   FragmentInvocations,

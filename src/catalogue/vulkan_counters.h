@@ -16,6 +16,8 @@ constexpr std::string_view kTexture = "Textures and images";
 constexpr std::string_view kInterface = "Stage interface";
 constexpr std::string_view kControl = "Control and cooperation";
 constexpr std::string_view kBranches = "Branches";
+constexpr std::string_view kLoops = "Loops";
+constexpr std::string_view kUnwanted = "Values";
 constexpr std::string_view kRay = "Rays";
 constexpr std::string_view kMatrix = "Matrices";
 constexpr std::string_view kRegion = "Regions of a framebuffer";
@@ -58,6 +60,12 @@ constexpr Counter invocations(Number number, std::string_view id, std::string_vi
 constexpr Counter branch(Number number, std::string_view id, std::string_view name,
                          std::string_view description) {
   return block(number, id, name, kBranches, description, Unit::Generic, Scope::Branch);
+}
+
+// A number of an instruction (spirv/analysis/sites.h).
+constexpr Counter site(Number number, std::string_view id, std::string_view name,
+                       std::string_view group, std::string_view description) {
+  return block(number, id, name, group, description, Unit::Generic, Scope::Site);
 }
 
 // Sums over the fragment shader invocations of a region, modulo 2^32.
@@ -235,6 +243,63 @@ inline constexpr Counter kVulkanCounters[] = {
            "Times the switch that ends the block went to its fifteenth target."),
     branch(Number::BranchTarget15, "branch_target_15", "Branch target 15",
            "Times the switch that ends the block went to its sixteenth target."),
+
+    site(Number::LoopIterations, "loop_iterations", "Loop iterations", kLoops,
+         "Iterations of the loop that began: each time that its test let it go on, or its body was "
+         "entered where the test comes last."),
+    site(Number::LoopLongestRun, "loop_longest_run", "Longest run", kLoops,
+         "The most iterations of one run of the loop by one invocation. The highest value of "
+         "several commands counts, not their sum."),
+    site(Number::LoopRuns0, "loop_runs_0", "Runs of 0", kLoops,
+         "Runs of the loop by an invocation that took no iteration."),
+    site(Number::LoopRuns1, "loop_runs_1", "Runs of 1", kLoops,
+         "Runs of the loop by an invocation that took one iteration."),
+    site(Number::LoopRuns2, "loop_runs_2", "Runs of 2 to 3", kLoops,
+         "Runs of the loop by an invocation that took 2 to 3 iterations."),
+    site(Number::LoopRuns4, "loop_runs_4", "Runs of 4 to 7", kLoops,
+         "Runs of the loop by an invocation that took 4 to 7 iterations."),
+    site(Number::LoopRuns8, "loop_runs_8", "Runs of 8 to 15", kLoops,
+         "Runs of the loop by an invocation that took 8 to 15 iterations."),
+    site(Number::LoopRuns16, "loop_runs_16", "Runs of 16 to 31", kLoops,
+         "Runs of the loop by an invocation that took 16 to 31 iterations."),
+    site(Number::LoopRuns32, "loop_runs_32", "Runs of 32 to 63", kLoops,
+         "Runs of the loop by an invocation that took 32 to 63 iterations."),
+    site(Number::LoopRuns64, "loop_runs_64", "Runs of 64 to 127", kLoops,
+         "Runs of the loop by an invocation that took 64 to 127 iterations."),
+    site(Number::LoopRuns128, "loop_runs_128", "Runs of 128 to 255", kLoops,
+         "Runs of the loop by an invocation that took 128 to 255 iterations."),
+    site(Number::LoopRuns256, "loop_runs_256", "Runs of 256 to 511", kLoops,
+         "Runs of the loop by an invocation that took 256 to 511 iterations."),
+    site(Number::LoopRuns512, "loop_runs_512", "Runs of 512 to 1023", kLoops,
+         "Runs of the loop by an invocation that took 512 to 1023 iterations."),
+    site(Number::LoopRuns1024, "loop_runs_1024", "Runs of 1024 to 2047", kLoops,
+         "Runs of the loop by an invocation that took 1024 to 2047 iterations."),
+    site(Number::LoopRuns2048, "loop_runs_2048", "Runs of 2048 to 4095", kLoops,
+         "Runs of the loop by an invocation that took 2048 to 4095 iterations."),
+    site(Number::LoopRuns4096, "loop_runs_4096", "Runs of 4096 to 8191", kLoops,
+         "Runs of the loop by an invocation that took 4096 to 8191 iterations."),
+    site(Number::LoopRuns8192, "loop_runs_8192", "Runs of 8192 to 16383", kLoops,
+         "Runs of the loop by an invocation that took 8192 to 16383 iterations."),
+    site(Number::LoopRuns16384, "loop_runs_16384", "Runs of 16384 to 32767", kLoops,
+         "Runs of the loop by an invocation that took 16384 to 32767 iterations."),
+    site(Number::LoopRuns32768, "loop_runs_32768", "Runs of 32768 to 65535", kLoops,
+         "Runs of the loop by an invocation that took 32768 to 65535 iterations."),
+    site(Number::LoopRuns65536, "loop_runs_65536", "Runs of 65536 or more", kLoops,
+         "Runs of the loop by an invocation that took 65536 iterations or more."),
+
+    site(Number::NanResults, "nan_results", "NaN results", kUnwanted,
+         "Times an instruction of the line computed a float that is not a number. An execution of "
+         "the line's code in a block counts once."),
+    site(Number::InfiniteResults, "infinite_results", "Infinite results", kUnwanted,
+         "Times one computed an infinite float, and none a NaN."),
+    site(Number::DenormalResults, "denormal_results", "Denormal results", kUnwanted,
+         "Times one computed a denormal float, and none an infinite one or a NaN."),
+    site(Number::ZeroDivisions, "zero_divisions", "Divisions by zero", kUnwanted,
+         "Times one divided an integer or a float by zero, or took the remainder."),
+    site(Number::NegativeOperands, "negative_operands", "Negative operands", kUnwanted,
+         "Times one took the root, the logarithm or a power of a negative number."),
+    site(Number::IndicesOutOfRange, "indices_out_of_range", "Indices out of range", kUnwanted,
+         "Times an index was beyond the end of its array, vector or matrix."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "

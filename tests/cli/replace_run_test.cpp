@@ -117,6 +117,40 @@ TEST_F(ReplaceRun, a_shorter_loop_changes_its_lines_by_one_step_of_each_invocati
   EXPECT_NE(rows->front().new_hash, rows->front().hash);
 }
 
+// The loop of 25 texels takes a root of a negative number in each step.
+TEST_F(ReplaceRun, runs_of_loops_and_unwanted_values_are_counted_on_request) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  const auto rows = [&](const std::string& by) {
+    const auto result = tally("report --format json after.tally --shader blur.comp --by " + by);
+    EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    return nlohmann::json::parse(result.standard_output)["tables"][0]["rows"];
+  };
+  EXPECT_THAT(tally("report --by loop before.tally").standard_error,
+              HasSubstr("the capture has no counts of loops: capture with tally run --loops"));
+  ASSERT_EQ(tally("extract blur.comp before.tally -o blur.comp").end.shell_status(), 0);
+  edit("blur.comp", "bad.comp", "weights += weight",
+       "float bad = sqrt(-1.0 - weight);\n    weights += weight");
+  const auto after = run("after.tally", "--loops --values --replace blur.comp=bad.comp");
+  ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+  EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
+  const uint64_t invocations = 64 * (2 * 70 + 2 * 100);
+  const auto loops = rows("loop");
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_THAT(loops[0]["text"].get<std::string>(), HasSubstr("for (int k"));
+  EXPECT_EQ(loops[0]["runs"], invocations);
+  EXPECT_EQ(loops[0]["loop_iterations"], 25 * invocations);
+  EXPECT_EQ(loops[0]["mean_run"], 25.0);
+  EXPECT_EQ(loops[0]["loop_longest_run"], 25u);
+  EXPECT_EQ(loops[0]["loop_runs_16"], invocations);
+  const auto values = rows("value");
+  ASSERT_EQ(values.size(), 1u);
+  EXPECT_THAT(values[0]["text"].get<std::string>(), HasSubstr("float bad"));
+  EXPECT_EQ(values[0]["executions"], 25 * invocations);
+  EXPECT_EQ(values[0]["nan_results"], 25 * invocations);
+  EXPECT_EQ(values[0]["negative_operands"], 25 * invocations);
+  EXPECT_EQ(values[0]["zero_divisions"], 0u);
+}
+
 TEST_F(ReplaceRun, a_shader_is_found_by_the_start_of_its_hash) {
   ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
   const auto reader = store::Reader::open(folder_.file("before.tally"));

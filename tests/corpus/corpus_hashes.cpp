@@ -40,6 +40,8 @@ class PlanWords {
     }
     words_.insert(words_.end(), plan.output_counters.begin(), plan.output_counters.end());
     for (const auto& of : plan.branch_values) add({of.block, of.target, of.value});
+    for (const auto& of : plan.site_counters)
+      add({of.site, static_cast<uint32_t>(of.slot), of.counter});
   }
 
   tally::Hash128 hash() const { return tally::hash_words(words_); }

@@ -97,6 +97,12 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     options.counting = spirv::Counting::Subgroup;
     options.placement = spirv::Placement::Every;
   });
+  add("sites", [](auto& options) { options.sites = {.loops = true, .values = true}; });
+  add("sites-by-lane", [](auto& options) {
+    options.sites = {.loops = true, .values = true};
+    options.counting = spirv::Counting::Lane;
+    options.subgroup_operations = options.int64 = options.int64_atomics = false;
+  });
   add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
   add("small-code", [](auto& options) { options.driver.prefers_small_code = true; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);

@@ -187,6 +187,8 @@ Interpreter::End Interpreter::run(const Invocation& invocation) {
   objects_.assign(1, {});
   globals_.clear();
   is_helper_ = false;
+  open_.clear();
+  depth_ = 0;
   uint32_t output = 0;
   for (uint32_t i = 0; i < module_.functions().front().begin; ++i) {
     const Instruction instruction = module_.instruction(i);
@@ -265,13 +267,76 @@ Interpreter::Words Interpreter::call(uint32_t function_id, const std::vector<Wor
   }
   Words result;
   uint32_t previous = 0;
+  ++depth_;
   for (uint32_t label = blocks.front().label_id; label != 0;) {
+    enter_block(label);
     const uint32_t target = run_block(frame, label, previous, result);
     if (!is_helper_ && target != 0) ++edges_[{label, target}];
+    leave_block(label, target);
     previous = label;
     label = target;
   }
+  --depth_;
   return result;
+}
+
+void Interpreter::enter_block(uint32_t label) {
+  for (uint32_t i = module_.definition_index(label) + 1;; ++i) {
+    const Instruction instruction = module_.instruction(i);
+    if (spirv::is_terminator(instruction.opcode())) return;
+    if (instruction.opcode() != Op::OpLoopMerge) continue;
+    const bool again =
+        !open_.empty() && open_.back().header == label && open_.back().depth == depth_;
+    if (!again) {
+      const uint32_t merge = instruction.operand(0);
+      open_.push_back(
+          {label, merge, first_test(label, merge, instruction.operand(1)), i, 0, depth_});
+    }
+    if (open_.back().test == 0) ++open_.back().length;
+    return;
+  }
+}
+
+void Interpreter::leave_block(uint32_t label, uint32_t target) {
+  const auto is_inside = [&] { return !open_.empty() && open_.back().depth == depth_; };
+  while (is_inside() && (target == 0 || target == open_.back().merge)) {
+    end_run(open_.back());
+    open_.pop_back();
+  }
+  if (is_inside() && open_.back().test == label) ++open_.back().length;
+}
+
+uint32_t Interpreter::first_test(uint32_t header, uint32_t merge, uint32_t continues) const {
+  for (uint32_t label = header;;) {
+    uint32_t i = module_.definition_index(label);
+    bool is_loop = false;
+    while (!spirv::is_terminator(module_.instruction(i).opcode())) {
+      is_loop = is_loop || module_.instruction(i).opcode() == Op::OpLoopMerge;
+      ++i;
+    }
+    const Instruction branch = module_.instruction(i);
+    if (label != header && (is_loop || label == continues)) return 0;
+    if (branch.opcode() == Op::OpBranchConditional && branch.operand(1) != branch.operand(2)) {
+      const bool leaves = branch.operand(1) == merge || branch.operand(2) == merge;
+      const bool repeats = branch.operand(1) == header || branch.operand(2) == header;
+      return leaves && !repeats ? label : 0;
+    }
+    if (branch.opcode() != Op::OpBranch) return 0;
+    label = branch.operand(0);
+    if (label == header || label == merge) return 0;
+  }
+}
+
+void Interpreter::end_run(const OpenLoop& loop) {
+  if (!is_helper_) runs_[loop.instruction].push_back(loop.length);
+}
+
+// Runs that have not begun an iteration do not count.
+void Interpreter::end_runs_of_invocation() {
+  for (OpenLoop& loop : open_) {
+    if (loop.length != 0) end_run(loop);
+    loop.length = 0;
+  }
 }
 
 uint32_t Interpreter::run_block(Frame& frame, uint32_t label, uint32_t previous, Words& result) {
@@ -302,6 +367,7 @@ uint32_t Interpreter::run_block(Frame& frame, uint32_t label, uint32_t previous,
         return 0;
       case Op::OpKill:
       case Op::OpTerminateInvocation:
+        end_runs_of_invocation();
         throw Killed{};
       case Op::OpUnreachable:
         throw std::runtime_error("the program reaches OpUnreachable");
@@ -336,6 +402,7 @@ void Interpreter::execute(Frame& frame, const Instruction& instruction) {
       return;
     }
     case Op::OpDemoteToHelperInvocation:
+      end_runs_of_invocation();
       is_helper_ = true;
       return;
     case Op::OpFunctionCall: {

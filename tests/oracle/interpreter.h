@@ -44,6 +44,8 @@ class Interpreter {
   // How often the invocations went from one block to another, by the public numbers of both. Only
   // what happened.
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges() const;
+  // The lengths of the runs of each loop, by the index of its OpLoopMerge.
+  const std::map<uint32_t, std::vector<uint32_t>>& runs() const { return runs_; }
 
  private:
   using Words = std::vector<uint32_t>;
@@ -53,6 +55,14 @@ class Interpreter {
     std::map<uint32_t, uint32_t> objects;  // function variables
   };
   struct Killed {};
+  // A loop that an invocation is in.
+  struct OpenLoop {
+    uint32_t header, merge;  // labels
+    uint32_t test;           // label of the block with the loop's first test, or 0
+    uint32_t instruction;    // its OpLoopMerge
+    uint32_t length;         // iterations so far
+    size_t depth;            // of calls
+  };
 
   void read_globals(const std::map<uint32_t, uint32_t>& specialization);
   uint32_t size_of(uint32_t type) const;
@@ -61,6 +71,12 @@ class Interpreter {
   Words call(uint32_t function_id, const std::vector<Words>& arguments);
   // Returns the next label, or 0 for a return.
   uint32_t run_block(Frame& frame, uint32_t label, uint32_t previous, Words& result);
+  void enter_block(uint32_t label);
+  void leave_block(uint32_t label, uint32_t target);
+  // The label of the block with the loop's first test, or 0.
+  uint32_t first_test(uint32_t header, uint32_t merge, uint32_t continues) const;
+  void end_run(const OpenLoop& loop);
+  void end_runs_of_invocation();
   void execute(Frame& frame, const spirv::Instruction& instruction);
   Words compute(Frame& frame, const spirv::Instruction& instruction);
   Words access_chain(Frame& frame, const spirv::Instruction& instruction);
@@ -76,6 +92,9 @@ class Interpreter {
   std::vector<uint32_t> buffer_;
   std::map<uint32_t, uint64_t> counts_;                      // by label
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges_;  // by labels
+  std::vector<OpenLoop> open_;                               // inner ones last
+  std::map<uint32_t, std::vector<uint32_t>> runs_;
+  size_t depth_ = 0;  // of calls
   bool is_helper_ = false;
   uint64_t steps_ = 0;
 };

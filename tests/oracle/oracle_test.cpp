@@ -27,6 +27,7 @@
 #include "oracle/with_flags.h"
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
+#include "spirv/analysis/sites.h"
 #include "support/environment.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
@@ -70,6 +71,8 @@ struct Expected {
   std::vector<uint32_t> picture;  // of a draw
   std::vector<uint64_t> executions;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> branches;  // by block and number of the target
+  // The numbers of loops, by site.
+  std::map<uint32_t, std::map<spirv::SiteSlot, uint64_t>> loops;
 };
 
 // How often the program's branches went to each of their targets.
@@ -87,6 +90,25 @@ std::map<std::pair<uint32_t, uint32_t>, uint64_t> branches_of(const spirv::Modul
     }
   }
   return branches;
+}
+
+// The numbers that the runs of the program's loops add up to.
+std::map<uint32_t, std::map<spirv::SiteSlot, uint64_t>> loops_of(const spirv::Module& module,
+                                                                 const Interpreter& interpreter) {
+  std::map<uint32_t, std::map<spirv::SiteSlot, uint64_t>> loops;
+  for (const auto& [instruction, lengths] : interpreter.runs()) {
+    auto& numbers = loops[spirv::site_number(module.word_offset(instruction))];
+    for (const uint64_t length : lengths) {
+      uint32_t bucket = 0;
+      while (bucket + 1 < spirv::kRunBuckets && length >= spirv::shortest_run(bucket + 1)) ++bucket;
+      ++numbers[static_cast<spirv::SiteSlot>(static_cast<uint32_t>(spirv::SiteSlot::Runs) +
+                                             bucket)];
+      numbers[spirv::SiteSlot::Iterations] += length;
+      uint64_t& longest = numbers[spirv::SiteSlot::LongestRun];
+      longest = std::max(longest, length);
+    }
+  }
+  return loops;
 }
 
 // The colour of a texel, as the target's format stores it.
@@ -126,6 +148,7 @@ Expected expected_of(const std::vector<uint32_t>& code, const RandomProgram& ran
   }
   expected.executions = interpreter.executions();
   expected.branches = branches_of(*module, stage_of(kind), interpreter);
+  expected.loops = loops_of(*module, interpreter);
   return expected;
 }
 
@@ -185,11 +208,16 @@ class ProgramTest {
     for (size_t i = 0; i < count; ++i) {
       Way way = ways[(seed / 3 * count + i) % ways.size()];
       way.count_branches = (seed / 3 + i) % 2 == 0;
+      const bool has_sites = (seed / 3 + i) % 3 == 0;
+      way.sites = {.loops = has_sites, .values = has_sites};
       send_line(std::string(kDoing) + to_string(way));
       const Outcome outcome = run_program(context_, program, way);
       std::string finding = compare(kind, expected, outcome);
       if (finding.empty() && way.count_branches) {
         finding = compare_branches(expected, outcome.counts.back().blocks);
+      }
+      if (finding.empty() && has_sites) {
+        finding = compare_loops(expected, outcome.counts.back().blocks);
       }
       if (!finding.empty()) send_line(std::string(kFailed) + finding);
     }
@@ -231,6 +259,27 @@ class ProgramTest {
       if (counted[branch] == times) continue;
       return fmt::format("the branch of block {} went to its target {} {} times, counted {}",
                          branch.first, branch.second, times, counted[branch]);
+    }
+    return {};
+  }
+
+  static std::string compare_loops(const Expected& expected, const spirv::BlockCounts& counts) {
+    auto loops = expected.loops;
+    for (const auto& [site, slot, counted] : counts.sites) {
+      if (!spirv::is_of_loop(slot)) continue;
+      uint64_t& number = loops[site][slot];
+      if (counted != number) {
+        return fmt::format("number {} of the loop at word {} is {}, counted {}",
+                           static_cast<uint32_t>(slot), spirv::word_offset_of(site), number,
+                           counted);
+      }
+      number = 0;
+    }
+    for (const auto& [site, numbers] : loops) {
+      for (const auto& [slot, number] : numbers) {
+        if (number == 0) continue;
+        return fmt::format("the loop at word {} is not counted", spirv::word_offset_of(site));
+      }
     }
     return {};
   }

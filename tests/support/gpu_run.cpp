@@ -55,6 +55,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.sm_builtins = way.sm_builtins;
   options.count_subgroups = way.count_subgroups;
   options.count_branches = way.count_branches;
+  options.sites = way.sites;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   options.driver.prefers_small_code = options.driver.keeps_draws_apart = way.small_code;
   options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
@@ -197,7 +198,7 @@ class Run {
     part.plan = std::move(result->plan);
     part.first_counter = capacity_;
     part.spec_ids = result->record_spec_ids;
-    capacity_ += probe::stage_capacity(part.plan.counter_count);
+    capacity_ += probe::stage_capacity(part.plan.record_counters());
   }
 
   probe::StageCounters counters(const Part& part) const {
@@ -300,7 +301,7 @@ class Run {
 
   std::vector<uint64_t> counters_of(const Part& part, size_t record) const {
     const size_t offset = records_offset_ + record * record_bytes_;
-    std::vector<uint64_t> sums(part.plan.counter_count);
+    std::vector<uint64_t> sums(part.plan.record_counters());
     if (!probe::sum_shards(records_.as<uint64_t>().subspan(offset / 8), counters(part),
                            way_->shards_log2, sums)) {
       throw std::runtime_error("the record is too short");
@@ -377,13 +378,13 @@ DeviceAbilities abilities_of(const Context& context) {
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
-  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
                      way.placement == Placement::Every ? "every" : "minimal",
                      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
                      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
                      way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
                      way.count_subgroups ? " count-subgroups" : "",
-                     way.count_branches ? " count-branches" : "",
+                     way.count_branches ? " count-branches" : "", way.sites.any() ? " sites" : "",
                      way.hangs_on_discards ? " hangs-on-discards" : "",
                      way.small_code ? " small-code" : "", kNumbers[static_cast<int>(way.numbers)]);
 }

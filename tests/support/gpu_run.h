@@ -44,6 +44,7 @@ struct Way {
   bool sm_builtins = false;     // the shard follows from the streaming multiprocessor
   bool count_subgroups = false;
   bool count_branches = false;
+  spirv::SiteOptions sites = {};
   bool hangs_on_discards = false;   // instruments as for a driver that hangs
   bool small_code = false;          // ... that prefers small code, and keeps draws apart
   Numbers numbers = Numbers::None;  // for vertex and fragment shaders

@@ -278,6 +278,25 @@ Status visit_branch_values(const Model& model, const Progress& progress,
   });
 }
 
+Status visit_site_values(const Model& model, const Progress& progress,
+                         const std::function<void(const SiteValue&)>& visit) {
+  if (model.site_metrics.empty()) return {};
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    for (const BlockOtherRow& row : values.others) {
+      if (!spirv::is_site(row.block)) continue;
+      const auto slot = model.site_metrics.find(row.metric);
+      if (slot == model.site_metrics.end() || !lookup.find(row.sub, row.stage)) continue;
+      if (lookup.shader() == kNone) continue;
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        const uint64_t value = count_at(row.values, i);
+        if (value == 0) continue;
+        visit({batch.commands[i], lookup.shader(), row.block, slot->second, value});
+      }
+    }
+  });
+}
+
 Status visit_batch_blocks(
     const Model& model, const Progress& progress,
     const std::function<void(const Batch& batch, std::span<const BatchBlock> blocks)>& visit) {
@@ -295,6 +314,10 @@ Status visit_batch_blocks(
       const bool has_counts = count != values.counts.end() &&
                               (other == values.others.end() || key(*count) <= key(*other));
       const auto [sub, stage, block] = has_counts ? key(*count) : key(*other);
+      if (!has_counts && spirv::is_site(block)) {
+        ++other;
+        continue;
+      }
       const size_t first = stored.size();
       for (; other != values.others.end() && key(*other) == std::tuple(sub, stage, block); ++other)
         stored.push_back({other->metric, &other->values});

@@ -50,6 +50,15 @@ struct BranchValue {
   uint64_t times;
 };
 
+// A number of a site of one stage of one command.
+struct SiteValue {
+  uint32_t command;
+  uint32_t shader;  // never kNone
+  uint32_t site;    // spirv::site_number
+  spirv::SiteSlot slot;
+  uint64_t value;
+};
+
 // The executions of one block of one stage by the commands of one batch.
 struct BatchBlock {
   // Values that are not executions x static cost.
@@ -85,6 +94,10 @@ Status visit_block_values(const Model& model, const Progress& progress,
 // Visits nothing unless the capture counts branches.
 Status visit_branch_values(const Model& model, const Progress& progress,
                            const std::function<void(const BranchValue&)>& visit);
+
+// Visits nothing unless the capture counts at sites.
+Status visit_site_values(const Model& model, const Progress& progress,
+                         const std::function<void(const SiteValue&)>& visit);
 
 // a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);

@@ -208,16 +208,23 @@ constexpr size_t kMaxMetrics = 4096;
 // A small file can hold many equal commands; a larger one may hold as many as it has bytes.
 constexpr uint64_t kMaxCommands = uint64_t{1} << 22;
 
-// Moves the metrics of branches out of those that every table has.
-void separate_branch_metrics(Model& model) {
+// Moves the metrics of branches and sites out of those that every table has.
+void separate_special_metrics(Model& model) {
+  const std::vector<const catalogue::Counter*> of_sites =
+      catalogue::counters_of(catalogue::Scope::Site);
   for (const store::MetricRow& row : model.metrics) {
     const catalogue::Counter* counter = counter_for(row);
+    const auto site = std::ranges::find(of_sites, counter);
+    if (site != of_sites.end()) {
+      model.site_metrics[row.id] = static_cast<spirv::SiteSlot>(site - of_sites.begin());
+    }
     if (!counter || !counter->scopes.has(catalogue::Scope::Branch)) continue;
     model.branch_metrics[row.id] = static_cast<uint32_t>(counter->number) -
                                    static_cast<uint32_t>(catalogue::Number::BranchTarget0);
   }
-  std::erase_if(model.metrics,
-                [&](const store::MetricRow& row) { return model.branch_metrics.contains(row.id); });
+  std::erase_if(model.metrics, [&](const store::MetricRow& row) {
+    return model.branch_metrics.contains(row.id) || model.site_metrics.contains(row.id);
+  });
 }
 
 // No row of a file has these ids.
@@ -277,7 +284,7 @@ Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device
   if (model.metrics.size() > kMaxMetrics)
     return Error{fmt::format("has {} metrics, of which at most {} can be read",
                              model.metrics.size(), kMaxMetrics)};
-  separate_branch_metrics(model);
+  separate_special_metrics(model);
   add_subgroup_executions(model);
   add_cost(model, std::move(device));
   model.device_index = index_rows(model.devices);

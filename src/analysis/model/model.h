@@ -19,6 +19,7 @@
 #include "analysis/model/device_costs.h"
 #include "base/containers.h"
 #include "base/status.h"
+#include "spirv/analysis/sites.h"
 #include "store/format/rows.h"
 #include "store/read/reader.h"
 
@@ -151,6 +152,7 @@ struct Model {
   std::vector<store::ProcessRow> processes;
   std::vector<store::DeviceRow> devices;
   std::vector<store::MetricRow> metrics;  // position 0 counts executions; without those of branches
+                                          // and sites
   // The positions of the metrics whose ratio is the SIMD efficiency: lanes of subgroups, and the
   // executions of the blocks whose subgroups are counted. kNone if the capture does not count
   // subgroups. The second is not in the file: it is derived from the others.
@@ -163,6 +165,8 @@ struct Model {
   // The metrics of branches, by their id: the number of the target that they count. Empty if the
   // capture does not count branches.
   std::unordered_map<store::RowId, uint32_t> branch_metrics;
+  // The metrics of sites, by their id. Empty if the capture counts at no sites.
+  std::unordered_map<store::RowId, spirv::SiteSlot> site_metrics;
   std::vector<store::ModuleRow> modules;
   std::vector<store::ShaderRow> shaders;
   std::vector<store::PipelineRow> pipelines;

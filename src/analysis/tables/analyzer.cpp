@@ -14,6 +14,7 @@
 #include "analysis/tables/frame_counters.h"
 #include "analysis/tables/function_tables.h"
 #include "analysis/tables/shader_tables.h"
+#include "analysis/tables/site_tables.h"
 #include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
@@ -343,10 +344,13 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
       return make_region_table(*model_, options, progress_);
     case By::Executable:
       return make_executable_table(*model_, options);
+    case By::Loop:
+      return make_loop_table(*model_, *codes_, *sources_, *variants_, options, progress_);
     case By::Line:
     case By::Block:
     case By::Function:
     case By::CallTree:
+    case By::Value:
       break;
   }
   return code_table(by, options);
@@ -359,6 +363,9 @@ Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
     return make_function_table(*model_, *codes_, *variants_, **blocks, options);
   if (by == By::CallTree)
     return make_call_tree_table(*model_, *codes_, *variants_, **blocks, options);
+  if (by == By::Value) {
+    return make_value_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+  }
   return by == By::Line
              ? make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, options)
              : make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
@@ -522,12 +529,32 @@ std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
   return "no pass of these frames was counted by region (see --by pass)";
 }
 
+namespace {
+
+std::string why_no_sites(const Model& model, By by) {
+  const bool of_loops = by == By::Loop;
+  const bool counted = std::ranges::any_of(model.site_metrics, [&](const auto& metric) {
+    return spirv::is_of_loop(metric.second) == of_loops;
+  });
+  if (!counted) {
+    return fmt::format("the capture has no counts of {0}: capture with tally run --{0}",
+                       of_loops ? "loops" : "values");
+  }
+  return of_loops
+             ? "no loop ran in the selection"
+             : "no line of the selection gave a NaN, an infinite or a denormal number, divided "
+               "by zero, took the root of a negative number or had an index out of range";
+}
+
+}  // namespace
+
 std::string why_no_rows(const Model& model, By by, const TableOptions& options) {
   if (by == By::Region) return why_no_regions(model, options.pass);
   if (by == By::Executable)
     return "the capture has no statistics of the driver's compiler here: capture with tally run "
            "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";
   if (const std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
+  if (by == By::Loop || by == By::Value) return why_no_sites(model, by);
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";
   if (model.commands.empty())

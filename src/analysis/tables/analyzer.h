@@ -36,6 +36,8 @@ enum class By {
   Shader,
   Line,
   Block,
+  Loop,
+  Value,
   Pipeline,
   Frame,
   Label,
@@ -48,8 +50,8 @@ enum class By {
 
 // The names of By's values for users, in the same order.
 inline constexpr std::string_view kByNames[] = {
-    "draw",  "pass",    "shader", "line",       "block",    "pipeline", "frame",
-    "label", "counter", "region", "executable", "function", "call-tree"};
+    "draw",  "pass",  "shader",  "line",   "block",      "loop",     "value",    "pipeline",
+    "frame", "label", "counter", "region", "executable", "function", "call-tree"};
 
 std::optional<By> by_from_name(std::string_view name);
 

@@ -23,8 +23,10 @@ std::optional<uint32_t> find(std::span<const stream::Metric> metrics,
 // What VK_LAYER_TALLY_counters may return of a block, in its order.
 std::vector<const catalogue::Counter*> counters_of_blocks() {
   auto all = catalogue::counters_of(catalogue::Scope::Block);
-  const auto branches = catalogue::counters_of(catalogue::Scope::Branch);
-  all.insert(all.end(), branches.begin(), branches.end());
+  for (const catalogue::Scope scope : {catalogue::Scope::Branch, catalogue::Scope::Site}) {
+    const auto more = catalogue::counters_of(scope);
+    all.insert(all.end(), more.begin(), more.end());
+  }
   return all;
 }
 

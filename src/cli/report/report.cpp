@@ -270,9 +270,10 @@ void add_report(CLI::App& app, Action& chosen) {
                       "Capture made by tally run (default: the newest in this folder)");
   CLI::Option* by_option = command
                                ->add_option("--by", options->by,
-                                            "draw, pass, shader, line, block, pipeline, frame, "
-                                            "label, counter, region, executable, function or "
-                                            "call-tree; default: an overview")
+                                            "draw, pass, shader, line, block, loop, value, "
+                                            "pipeline, frame, label, counter, region, "
+                                            "executable, function or call-tree; default: an "
+                                            "overview")
                                ->check(one_of(by))
                                ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")

@@ -66,6 +66,8 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
   if (model.metrics.empty()) return lines;  // nothing was counted at all
   if (options.branches && model.branch_metrics.empty())
     lines.push_back(fmt::format("no branches: {}", kNative));
+  if ((options.loops || options.values) && model.site_metrics.empty())
+    lines.push_back(fmt::format("no {}: {}", options.loops ? "loops" : "values", kNative));
   if (!options.divergence) return lines;
   if (model.subgroup_lanes == analysis::kNone) {
     lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));

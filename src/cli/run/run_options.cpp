@@ -160,6 +160,8 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (options.times != "passes") environment["TALLY_TIMES"] = options.times;
   if (options.statistics) environment["TALLY_STATISTICS"] = "1";
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
+  if (options.loops) environment["TALLY_COUNT_LOOPS"] = "1";
+  if (options.values) environment["TALLY_COUNT_VALUES"] = "1";
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
@@ -195,6 +197,8 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_STATISTICS",
                            "TALLY_STATIC_COSTS",
                            "TALLY_COUNT_BRANCHES",
+                           "TALLY_COUNT_LOOPS",
+                           "TALLY_COUNT_VALUES",
                            "TALLY_COUNT_SUBGROUPS",
                            "TALLY_PACKED_DRAW_INDICES",
                            "TALLY_LOG_LEVEL"}) {
@@ -298,6 +302,11 @@ void declare_options(CLI::App& command, RunOptions& options) {
                    "spills, code size");
   command.add_flag("--branches", options.branches,
                    "Also count how often each branch and switch target is taken");
+  command.add_flag("--loops", options.loops,
+                   "Also count the runs of each loop: iterations, longest run, lengths");
+  command.add_flag("--values", options.values,
+                   "Also count NaNs, infinities, denormals, divisions by zero, roots of negatives "
+                   "and indices out of range, by line");
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");

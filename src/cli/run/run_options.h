@@ -35,6 +35,8 @@ struct RunOptions {
   std::string times = "passes";
   bool statistics = false;
   bool branches = false;
+  bool loops = false;
+  bool values = false;
   bool divergence = false;
   bool all_extensions = false;
   bool force = false;

@@ -103,6 +103,8 @@ Options parse_options(const Settings& settings) {
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
   options.static_costs = settings.flag("static_costs", options.static_costs);
   options.count_branches = settings.flag("count_branches", options.count_branches);
+  options.count_loops = settings.flag("count_loops", options.count_loops);
+  options.count_values = settings.flag("count_values", options.count_values);
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});

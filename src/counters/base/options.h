@@ -37,6 +37,8 @@ struct Options {
   bool count_subgroups = true;
   bool static_costs = true;  // metrics that are executions times a static cost
   bool count_branches = false;
+  bool count_loops = false;
+  bool count_values = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
   CompileAhead compile_ahead = CompileAhead::Auto;
   bool validate_spirv = false;

@@ -35,6 +35,8 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
       options_(options),
       metrics_(block_metrics({.subgroups = options.count_subgroups,
                               .branches = options.count_branches,
+                              .loops = options.count_loops,
+                              .values = options.count_values,
                               .static_costs = options.static_costs})) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
@@ -150,6 +152,9 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.sm_builtins = creation.sm_builtins();
   result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);
   result.pass.count_branches = options.count_branches && instrumentation;
+  if (instrumentation) {
+    result.pass.sites = {.loops = options.count_loops, .values = options.count_values};
+  }
   result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);
   result.pass.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;

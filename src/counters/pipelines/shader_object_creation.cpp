@@ -425,7 +425,7 @@ class ShaderGroup {
         !counted.code->record_spec_ids) {
       return nullptr;
     }
-    const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
+    const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.record_counters());
     auto range = state_.counter_ranges.take(capacity);
     if (range->first == 0) return range;
     const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;

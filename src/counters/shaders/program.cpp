@@ -58,12 +58,19 @@ std::vector<Metric> block_metrics(const MetricChoice& choice) {
       if (choice.static_costs) metrics.push_back({counter, Metric::Kind::Cost, *cost});
     }
   }
-  if (!choice.branches) return metrics;
-  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Branch)) {
+  const auto branches = catalogue::counters_of(catalogue::Scope::Branch);
+  for (const catalogue::Counter* counter : branches) {
+    if (!choice.branches) break;
     metrics.push_back({.counter = counter,
                        .kind = Metric::Kind::Branch,
                        .target = static_cast<uint32_t>(counter->number) -
                                  static_cast<uint32_t>(catalogue::Number::BranchTarget0)});
+  }
+  const auto sites = catalogue::counters_of(catalogue::Scope::Site);
+  for (uint32_t i = 0; i < sites.size(); ++i) {
+    const auto slot = static_cast<spirv::SiteSlot>(i);
+    if (!(spirv::is_of_loop(slot) ? choice.loops : choice.values)) continue;
+    metrics.push_back({.counter = sites[i], .kind = Metric::Kind::Site, .slot = slot});
   }
   return metrics;
 }

@@ -239,6 +239,13 @@ struct Program {
   bool own_ranges = false;
   // The objects that keep them there (CounterRanges).
   std::vector<std::shared_ptr<const void>> ranges;
+  // True if its counters are not all sums, so that the GPU cannot gather them.
+  bool has_maxima() const {
+    return std::ranges::any_of(stages, [](const StageProgram& stage) {
+      return std::ranges::any_of(stage.info->plan.site_counters,
+                                 [](const auto& of) { return spirv::is_maximum(of.slot); });
+    });
+  }
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
 
@@ -246,7 +253,7 @@ struct Program {
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
     uint32_t& capacity = capacities[static_cast<size_t>(slot)];
     const uint32_t first_counter = capacity;
-    capacity += probe::stage_capacity(info->plan.counter_count);
+    capacity += probe::stage_capacity(info->plan.record_counters());
     stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 
@@ -254,7 +261,8 @@ struct Program {
   void add_at(uint32_t first_counter, VkShaderStageFlagBits stage, AddressSlot slot,
               std::shared_ptr<const StageInfo> info) {
     uint32_t& capacity = capacities[static_cast<size_t>(slot)];
-    capacity = std::max(capacity, first_counter + probe::stage_capacity(info->plan.counter_count));
+    capacity =
+        std::max(capacity, first_counter + probe::stage_capacity(info->plan.record_counters()));
     stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 
@@ -304,7 +312,7 @@ inline SlotPointers slot_pointers(const Program& program, uint64_t address, uint
 }
 
 // The metrics of VK_ARM_shader_instrumentation: the counters of scope "block", in the order of the
-// catalogue, then those of scope "branch".
+// catalogue, then those of scope "branch", then those of scope "site".
 
 struct Metric {
   enum class Kind {
@@ -312,18 +320,22 @@ struct Metric {
     Subgroups,   // subgroups that executed the block
     Lanes,       // of those subgroups
     Branch,      // times the block's branch went to its target number `target`
+    Site,        // the number `slot` of a site
     Cost,        // executions times the block's static cost in `cost`
   };
   const catalogue::Counter* counter = nullptr;
   Kind kind = Kind::Executions;
   spirv::CostClass cost = spirv::CostClass::Instruction;
   uint32_t target = 0;
+  spirv::SiteSlot slot{};
 };
 
 // Which metrics there are, besides executions, depends on settings.
 struct MetricChoice {
   bool subgroups = false;  // they and branches take additional counters
   bool branches = false;
+  bool loops = false;
+  bool values = false;
   bool static_costs = true;  // the metrics of Kind::Cost
 };
 std::vector<Metric> block_metrics(const MetricChoice& choice);

@@ -119,7 +119,7 @@ void StageVariants::place_counters() {
     const StageProgram& stage = program_.stages[i];
     const probe::StageCounters counters = program_.counters(stage);
     const uint32_t alone =
-        probe::shard_stride(probe::stage_capacity(stage.info->plan.counter_count));
+        probe::shard_stride(probe::stage_capacity(stage.info->plan.record_counters()));
     if (spec_ids && (counters.first_counter != 0 || counters.stride != alone)) {
       specialize(*info, *spec_ids, counters);
     }

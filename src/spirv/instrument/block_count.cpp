@@ -10,6 +10,7 @@
 #include "spirv/instrument/output_counting.h"
 #include "spirv/instrument/record_writer.h"
 #include "spirv/instrument/region_counting.h"
+#include "spirv/instrument/site_counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -218,10 +219,12 @@ ExitPlaces find_exit_places(const AnalyzedModule& analyzed, const SegmentGraph& 
 // Inserts the counters before the exit code, because edits at the same place keep their order.
 void insert_code(PassContext& context, std::span<const Counter> counters,
                  const TaggedRecordPointers& pointers, const LateDemotions* late_demotions,
-                 CounterCode* blocks, RegionCounting* regions) {
+                 CounterCode* blocks, SiteCounting* sites, RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
+  if (sites) sites->insert();
   if (regions) insert_counters(context, regions->counters(), *regions);
   const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
+    if (sites) sites->leave(code, exit);
     if (blocks) blocks->leave(code, exit);
     if (regions) regions->leave(code, exit);
     // After the counts: before them, LLVM evaluates the discard again for each lane that adds.
@@ -248,6 +251,7 @@ void insert_code(PassContext& context, std::span<const Counter> counters,
     context.editor.replace(demotion.instruction, code);
   }
   if (blocks) blocks->finish();
+  if (sites) sites->finish();
   if (regions) regions->finish();
 }
 
@@ -278,9 +282,11 @@ bool only_counts(const BlockCountOptions& options) {
          !(options.packed_draw_indices && options.stage == ExecutionModel::Vertex);
 }
 
-// Tells the user which functions are not counted.
-std::string left_out(const Module& module, const SegmentGraph& graph) {
-  if (graph.left_out.empty()) return {};
+// Tells the user which functions, or whether sites, are not counted.
+std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
+  const std::string sites =
+      cuts_sites ? "it has more loops, or lines with values, than are counted" : "";
+  if (graph.left_out.empty()) return sites;
   const uint32_t id = module.functions()[graph.left_out.front()].id;
   const std::string name = module.name_of(id);
   return fmt::format(
@@ -295,7 +301,7 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan, const Segment
   return {{module.words().begin(), module.words().end()},
           std::move(plan),
           std::nullopt,
-          left_out(module, graph)};
+          left_out(module, graph, false)};
 }
 
 // The nesting of the code that the pass adds.
@@ -348,8 +354,12 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
     placed =
         place_counters(analyzed, *graph, options, count_subgroups, output_streams(module, options));
   }
+  SitePlan sites;
+  if (options.count_blocks && options.sites.any()) {
+    sites = plan_sites(analyzed, *graph, options.sites, placed.plan);
+  }
   const bool moves = moves_push_constants(module, entry, options.address);
-  if (placed.counters.empty() && only_counts(options) && !moves) {
+  if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {
     return unchanged(module, std::move(placed.plan), *graph);
   }
 
@@ -381,9 +391,16 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   const LateDemotions* late = late_demotions ? &*late_demotions : nullptr;
   std::optional<RecordWriter> record;
   std::unique_ptr<CounterCode> blocks;
+  const bool cuts_sites = sites.is_cut;
+  std::optional<SiteCounting> site_code;
+  if (placed.plan.record_counters() != 0) {
+    record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr, placed.plan);
+  }
+  if (!sites.empty()) {
+    site_code.emplace(CountingTools{context, builtins, helper_mask, *record, late},
+                      std::move(sites));
+  }
   if (!placed.counters.empty()) {
-    record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr,
-                   placed.plan.counter_count);
     blocks = make_counter_code({context, builtins, helper_mask, *record, late}, placed.counters);
   }
   std::optional<RegionCounting> regions;
@@ -394,7 +411,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
                regions ? &*regions : nullptr);
   insert_code(context, placed.counters, *pointers, late, blocks.get(),
-              regions ? &*regions : nullptr);
+              site_code ? &*site_code : nullptr, regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {
     TessellationCounting({context, builtins, helper_mask, *record, late}, patches).insert();
@@ -407,7 +424,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   const bool tests_early =
       declares_early_tests(module, entry) || adds_early_tests(module, entry, options);
   return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids,
-                          left_out(module, *graph), tests_early};
+                          left_out(module, *graph, cuts_sites), tests_early};
 }
 
 }  // namespace

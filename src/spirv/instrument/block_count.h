@@ -25,8 +25,8 @@ struct BlockCountResult {
   std::vector<uint32_t> words;
   CounterPlan plan;
   std::optional<RecordSpecIds> record_spec_ids;  // where there are counters
-  // For the user: which functions are not counted, and why; empty if there are none. Their blocks
-  // have no counts (MappedFunction::is_countable).
+  // For the user: which functions are not counted, and why, or that some sites are not; empty if
+  // there are none. Blocks of such functions have no counts (MappedFunction::is_countable).
   std::string left_out;
   // Fragment shaders only: all invocations come after the tests, as the shader or the pass
   // declares.

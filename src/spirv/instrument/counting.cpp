@@ -40,7 +40,8 @@ bool has_builtin(const Module& module, const EntryPoint& entry, StorageClass sto
 
 bool LateDemotions::are_possible(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                  const SegmentGraph& graph, const BlockCountOptions& options) {
-  if (options.counting != Counting::Private || options.count_subgroups || options.regions) {
+  if (options.counting != Counting::Private || options.count_subgroups || options.regions ||
+      options.sites.any()) {
     return false;
   }
   const Module& module = analyzed.module();

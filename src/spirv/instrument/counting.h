@@ -26,8 +26,8 @@ namespace tally::spirv {
 
 class LateDemotions {
  public:
-  // True if the demotions of the entry point can and should wait. Never if it counts subgroups or
-  // regions, which look at the lanes that were not demoted.
+  // True if the demotions of the entry point can and should wait. Never if it counts subgroups,
+  // regions or sites, which look at the lanes that were not demoted.
   static bool are_possible(const AnalyzedModule& analyzed, const EntryPoint& entry,
                            const SegmentGraph& graph, const BlockCountOptions& options);
 

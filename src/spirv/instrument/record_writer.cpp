@@ -285,7 +285,7 @@ using spv::StorageClass;
 
 RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
                            const TaggedRecordPointers& pointers, PackedDrawIndex* draw_index,
-                           uint32_t counters)
+                           const CounterPlan& plan)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
@@ -295,11 +295,12 @@ RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
-      counters_(counters),
+      counters_(plan.record_counters()),
+      members_(plan.counter_count),
       counter_type_(editor_.type_int(context.use_int64 ? 64 : 32)) {
   first_byte_ = editor_.new_spec_constant_u32(0);
   stride_bytes_ =
-      editor_.new_spec_constant_u32(probe::counter_bytes(probe::shard_stride(counters)));
+      editor_.new_spec_constant_u32(probe::counter_bytes(probe::shard_stride(counters_)));
 }
 
 // struct { counter c[counters]; } in physical memory; a counter is one 64-bit or two 32-bit words.
@@ -316,8 +317,8 @@ uint32_t RecordWriter::counters_pointer_type() {
 // struct { counter c0, c1 ...; }: lavapipe lowers the index of an array to more instructions.
 uint32_t RecordWriter::members_pointer_type() {
   if (members_pointer_type_ != 0) return members_pointer_type_;
-  const uint32_t block = editor_.new_struct(std::vector<uint32_t>(counters_, counter_type_));
-  for (uint32_t i = 0; i < counters_; ++i) {
+  const uint32_t block = editor_.new_struct(std::vector<uint32_t>(members_, counter_type_));
+  for (uint32_t i = 0; i < members_; ++i) {
     editor_.decorate_member(block, i, Decoration::Offset, {i * probe::kCounterBytes});
   }
   return members_pointer_type_ = new_pointer_type(block);
@@ -449,6 +450,23 @@ void RecordWriter::add(InstructionBuilder& code, const ShardAddress& shard, uint
 void RecordWriter::add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                               uint32_t value) {
   add_at(code, counters_pointer(code, shard), counter, value);
+}
+
+void RecordWriter::raise(InstructionBuilder& code, const RecordPointer& record_pointer,
+                         uint32_t counter, uint32_t value) {
+  uint32_t bytes = first_byte_.id;
+  if (record_pointer.draw_bytes != 0) {
+    bytes = emit(code, Op::OpIAdd, record_pointer.draw_bytes, bytes);
+  }
+  const uint32_t pointer =
+      counters_pointer(code, {record_address(code, record_pointer.tagged), bytes});
+  if (!context_.use_int64) {
+    counter = emit(code, Op::OpShiftLeftLogical, counter, editor_.constant_u32(1));
+  } else {
+    value = code.emit(Op::OpUConvert, counter_type_, {value});
+  }
+  code.emit(Op::OpAtomicUMax, counter_type_,
+            {word_pointer(code, pointer, counter), memory_.scope(), memory_.relaxed(), value});
 }
 
 void RecordWriter::add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter,

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
+#include "spirv/plan/counter_plan.h"
 #include "spirv/plan/options.h"
 
 namespace tally::spirv {
@@ -105,9 +106,9 @@ struct ShardAddress {
 
 class RecordWriter {
  public:
-  // `draw_index`: null without packed draw indices. `counters`: CounterPlan::counter_count.
+  // `draw_index`: null without packed draw indices.
   RecordWriter(PassContext& context, Builtins& builtins, const TaggedRecordPointers& pointers,
-               PackedDrawIndex* draw_index, uint32_t counters);
+               PackedDrawIndex* draw_index, const CounterPlan& plan);
 
   RecordPointer load_record_pointer(InstructionBuilder& code);
   RecordPointer load_in_entry_point(InstructionBuilder& code);
@@ -129,6 +130,10 @@ class RecordWriter {
   // Adds a 32-bit value to a counter, even if it is 0.
   void add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                   uint32_t value);
+
+  // Raises a counter to a 32-bit value, in the first shard alone. Such a counter is in no sum.
+  void raise(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t counter,
+             uint32_t value);
 
   // A pointer to the few counters at an address, and an addition to one of them, even of 0.
   uint32_t members_pointer(InstructionBuilder& code, const ShardAddress& address);
@@ -171,6 +176,7 @@ class RecordWriter {
   PhysicalMemory memory_;
   uint32_t boolean_, u32_, uvec2_;
   uint32_t counters_;      // number of them
+  uint32_t members_;       // those that are not of sites
   uint32_t counter_type_;  // the type of the atomics
   // 0 until they are needed: types of pointers to the counters of a shard, and the function.
   uint32_t counters_pointer_type_ = 0, members_pointer_type_ = 0, add_function_ = 0;

@@ -57,6 +57,19 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   for (const BranchValue& of : branch_values) {
     counts.branches.push_back({of.block, of.target, values.of(of.value)});
   }
+  counts.sites.clear();
+  for (const SiteCounter& of : site_counters) {
+    const uint64_t value = of.counter < counters.size() ? counters[of.counter] : 0;
+    counts.sites.push_back({of.site, of.slot, value});
+  }
+}
+
+size_t CounterPlan::site_count() const {
+  size_t count = 0;
+  for (size_t i = 0; i < site_counters.size(); ++i) {
+    count += i == 0 || site_counters[i].site != site_counters[i - 1].site;
+  }
+  return count;
 }
 
 // From the last value to the first: each passes its weight on to the values it is derived from.

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "spirv/analysis/sites.h"
+
 namespace tally::spirv {
 
 // Indexed by block number (BlockMap).
@@ -22,9 +24,16 @@ struct BlockCounts {
     uint32_t target;
     uint64_t times;
   };
+  // A number of a site (analysis/sites.h).
+  struct SiteValue {
+    uint32_t site;
+    SiteSlot slot;
+    uint64_t value;
+  };
   std::vector<uint64_t> executions;  // by non-helper invocations
   std::vector<uint64_t> subgroups;   // empty unless they are counted
   std::vector<Taken> branches;       // by block and target; empty unless they are counted
+  std::vector<SiteValue> sites;      // by site and slot; empty unless they are counted
 };
 
 struct CounterPlan {
@@ -47,7 +56,7 @@ struct CounterPlan {
     uint32_t block = 0;
   };
 
-  uint32_t counter_count = 0;  // including the counters of subgroups
+  uint32_t counter_count = 0;  // including the counters of subgroups, not those of sites
   uint32_t block_count = 0;
   std::vector<Sum> derived;               // value counter_count + i
   std::vector<uint32_t> block_values;     // value of each block's executions
@@ -63,11 +72,26 @@ struct CounterPlan {
     uint32_t value;
   };
   std::vector<BranchValue> branch_values;
+  // The counters of sites, by site and slot. They follow the others, in any order.
+  struct SiteCounter {
+    uint32_t site;
+    SiteSlot slot;
+    uint32_t counter;
+  };
+  std::vector<SiteCounter> site_counters;
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 
+  // How many counters a shard of the record has.
+  uint32_t record_counters() const {
+    return counter_count + static_cast<uint32_t>(site_counters.size());
+  }
+
+  // How many sites have counters.
+  size_t site_count() const;
+
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
-  // counter_count of them.
+  // record_counters() of them.
   BlockCounts derive(std::span<const uint64_t> counters) const;
   // The same into `counts`. A caller keeps `buffer` and `counts` for the next time.
   void derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,

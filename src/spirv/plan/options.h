@@ -103,6 +103,15 @@ struct PackedDrawIndices {
   bool operator==(const PackedDrawIndices&) const = default;
 };
 
+// Kinds of sites that are counted (analysis/sites.h).
+struct SiteOptions {
+  bool loops = false;   // the runs of loops
+  bool values = false;  // results and operands that are seldom wanted
+
+  bool any() const { return loops || values; }
+  bool operator==(const SiteOptions&) const = default;
+};
+
 // Counting by region of the framebuffer (region_counting.h).
 struct RegionOptions {
   // The capability that lets a fragment shader read Layer (Geometry, ShaderLayer ...). Without one,
@@ -137,6 +146,7 @@ struct BlockCountOptions {
   bool count_subgroups = false;
   // Also count how often each branch goes to each of its targets (plan/branch_edges.h).
   bool count_branches = false;
+  SiteOptions sites;
   // Also count the stage's outputs: samples covered by fragment invocations that are not discarded;
   // primitives of geometry shaders (for each stream) and of mesh shaders; in a tessellation control
   // shader, if `tessellation` is given, the primitives that the tessellator generates.

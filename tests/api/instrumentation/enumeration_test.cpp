@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "api/kit.h"
 #include "catalogue/catalogue.h"
@@ -120,6 +122,28 @@ TEST_F(Enumeration, the_metrics_of_branches_follow_the_others_with_their_setting
   for (size_t i = 0; i < branches.size(); ++i) {
     EXPECT_EQ(metrics[blocks.size() + i].name, branches[i]->name);
     EXPECT_EQ(metrics[blocks.size() + i].description, branches[i]->description);
+  }
+}
+
+TEST_F(Enumeration, the_metrics_of_sites_are_there_with_their_settings) {
+  const auto names = [&] {
+    uint32_t count = 200;
+    std::vector<VkShaderInstrumentationMetricDescriptionARM> metrics(
+        count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM});
+    EXPECT_EQ(enumerate_metrics()(context().gpu(), &count, metrics.data()), VK_SUCCESS);
+    std::set<std::string> all;
+    for (uint32_t i = 0; i < count; ++i) all.insert(metrics[i].name);
+    return all;
+  };
+  start({{"count_loops", "true"}});
+  EXPECT_TRUE(names().contains("Longest run"));
+  EXPECT_FALSE(names().contains("NaN results"));
+  start({{"count_values", "true"}});
+  EXPECT_FALSE(names().contains("Longest run"));
+  EXPECT_TRUE(names().contains("NaN results"));
+  start({});
+  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Site)) {
+    EXPECT_FALSE(names().contains(std::string(counter->name)));
   }
 }
 

@@ -71,8 +71,9 @@ class RecordRange {
   std::optional<Results> results;
   // As collect(), but the records of the runs are the results.
   void collect_results(std::vector<RecordRun>& runs) const;
-  // Set by the thread that appends: queries count in the same records, so they stay where they are.
-  bool shared = false;
+  // Set by the thread that appends: the records stay where they are. Queries count in them too, or
+  // they hold maxima, which the GPU would add up.
+  bool stays = false;
 
  private:
   // A RecordRun that grows. Readers see `count` change, and `distance` before the second record:

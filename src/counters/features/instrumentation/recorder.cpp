@@ -43,7 +43,7 @@ void InstrumentationRecorder::execute(const InstrumentationRecorder& secondary) 
 std::vector<RecordedRange> InstrumentationRecorder::gatherable() const {
   std::vector<RecordedRange> ranges = ranges_;
   std::erase_if(ranges, [](const RecordedRange& recorded) {
-    return recorded.range->empty() || recorded.range->shared;
+    return recorded.range->empty() || recorded.range->stays;
   });
   return ranges;
 }
@@ -67,6 +67,7 @@ void InstrumentationRecorder::append(uint32_t result_index, VkDeviceSize offset,
                                      const std::shared_ptr<const Program>& program) {
   if (kept_program_ != program.get()) {
     range_->keep(program);
+    if (program->has_maxima()) range_->stays = true;
     kept_program_ = program.get();
   }
   range_->append({result_index, page_.index,

@@ -27,7 +27,7 @@ class InstrumentationRecorder {
   // The ranges of this command buffer whose records can be gathered at its end.
   std::vector<RecordedRange> gatherable() const;
   // Queries read the records of the active range.
-  void share() { range_->shared = true; }
+  void share() { range_->stays = true; }
 
   const ShardTable& shards() const { return shards_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -20,11 +21,11 @@ Status RecordReader::read(const Program& program, const StageProgram& stage,
   const probe::StageCounters place = program.counters(stage);
   const size_t first = probe::counter_index(place, 0, 0);
   // The counters of small work need no sum.
-  if (shards_log2 == 0 && !findings && first + plan.counter_count <= record.size()) {
-    plan.derive(record.subspan(first, plan.counter_count), values_, counts_);
+  if (shards_log2 == 0 && !findings && first + plan.record_counters() <= record.size()) {
+    plan.derive(record.subspan(first, plan.record_counters()), values_, counts_);
     return {};
   }
-  sums_.resize(plan.counter_count);
+  sums_.resize(plan.record_counters());
   if (!probe::sum_shards(record, place, shards_log2, sums_)) {
     return Error{"internal error: a record is shorter than its program"};
   }
@@ -51,6 +52,7 @@ std::vector<uint64_t> costs_of(const StageProgram& stage, std::span<const Metric
         case Metric::Kind::Subgroups:
         case Metric::Kind::Lanes:
         case Metric::Kind::Branch:
+        case Metric::Kind::Site:
           costs.push_back(0);
           break;
         case Metric::Kind::Cost:
@@ -74,6 +76,7 @@ class BlockWriter {
       const Metric::Kind kind = request.metrics[i].kind;
       if (kind == Metric::Kind::Subgroups) subgroups_.emplace_back(i, 1);
       if (kind == Metric::Kind::Lanes) subgroups_.emplace_back(i, request.subgroup_size);
+      if (kind == Metric::Kind::Site) sites_.emplace(request.metrics[i].slot, i);
     }
     const auto first = std::ranges::find(request.metrics, Metric::Kind::Branch, &Metric::kind);
     first_branch_ = static_cast<size_t>(first - request.metrics.begin());
@@ -118,11 +121,31 @@ class BlockWriter {
       branches = branches.subspan(taken);
       ++written_;
     }
-    return true;
+    return write_sites(record, stage, counts.sites);
   }
 
  private:
   using Header = VkShaderInstrumentationMetricDataHeaderARM;
+
+  // A site stands as a block with the site's number.
+  bool write_sites(const InstrumentationRecord& record, const StageProgram& stage,
+                   std::span<const spirv::BlockCounts::SiteValue> values) {
+    const size_t bytes = request_.metrics.size() * sizeof(uint64_t);
+    for (size_t i = 0; i < values.size();) {
+      if (written_ == capacity_) return false;
+      const uint32_t site = values[i].site;
+      put_header({record.result_index, stage.sub_index,
+                  static_cast<VkShaderStageFlags>(stage.stage), site});
+      std::memset(target_, 0, bytes);
+      for (; i < values.size() && values[i].site == site; ++i) {
+        const auto metric = sites_.find(values[i].slot);
+        if (metric != sites_.end()) put(metric->second, values[i].value);
+      }
+      target_ += bytes;
+      ++written_;
+    }
+    return true;
+  }
 
   // Consecutive records are mostly of one program.
   std::span<const uint64_t> known_costs(const Program& program, const StageProgram& stage) {
@@ -164,7 +187,8 @@ class BlockWriter {
   uint32_t first_of_record_ = 0;
   // The metrics that are a multiple of the subgroups, and the factor.
   std::vector<std::pair<size_t, uint64_t>> subgroups_;
-  size_t first_branch_ = 0;  // the metrics of branches are the last, by target
+  size_t first_branch_ = 0;  // the metrics of branches follow one another, by target
+  std::map<spirv::SiteSlot, size_t> sites_;                              // the metrics of sites
   using StageCosts = std::vector<std::optional<std::vector<uint64_t>>>;  // of a program's stages
   std::unordered_map<const Program*, StageCosts> costs_;
   const Program* program_ = nullptr;  // of the last record
@@ -273,7 +297,8 @@ uint32_t count_blocks(std::span<const RecordRun> runs) {
   uint64_t count = 0;
   for (const RecordRun& run : runs) {
     for (const StageProgram& stage : run.first.program->stages) {
-      if (stage.reported) count += run.count * stage.info->blocks.size();
+      if (!stage.reported) continue;
+      count += run.count * (stage.info->blocks.size() + stage.info->plan.site_count());
     }
   }
   return static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));

@@ -1,0 +1,269 @@
+#include "analysis/tables/site_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analysis/model/counts.h"
+#include "analysis/model/disassembly.h"
+#include "analysis/model/names.h"
+#include "catalogue/catalogue.h"
+
+namespace tally::analysis {
+namespace {
+
+using spirv::SiteSlot;
+
+constexpr size_t kSlots = static_cast<size_t>(SiteSlot::OutOfRange) + 1;
+using SlotValues = std::array<uint64_t, kSlots>;
+
+uint64_t slot_value(const SlotValues& values, SiteSlot slot) {
+  return values[static_cast<size_t>(slot)];
+}
+
+void add_slot(SlotValues& values, SiteSlot slot, uint64_t value) {
+  uint64_t& total = values[static_cast<size_t>(slot)];
+  total = spirv::is_maximum(slot) ? std::max(total, value) : saturating_sum(total, value);
+}
+
+// The values of a site, or of all sites of a line, of a shader variant.
+struct SiteRow {
+  uint32_t variant;
+  std::string location;
+  std::string file;
+  std::string text;
+  SlotValues values{};
+  uint64_t executions = 0;  // of the block of a site that was executed most
+};
+
+class SiteRows {
+ public:
+  SiteRows(const Model& model, ShaderCodes& codes, ShaderSources& sources, const Variants& variants,
+           const BlockTotals* totals, bool of_loops, bool by_line)
+      : model_(model),
+        codes_(codes),
+        sources_(sources),
+        variants_(variants),
+        totals_(totals),
+        of_loops_(of_loops),
+        by_line_(by_line) {}
+
+  // The rows in the order of the code.
+  Result<std::vector<SiteRow>> find(const Progress& progress) {
+    std::map<uint32_t, std::map<uint32_t, SlotValues>> sites;  // by variant and site
+    const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
+      if (spirv::is_of_loop(v.slot) != of_loops_) return;
+      const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
+      add_slot(sites[variant][spirv::word_offset_of(v.site)], v.slot, v.value);
+    });
+    if (!status) return status.error();
+    for (const auto& [variant, of_variant] : sites) add_variant(variant, of_variant);
+    return std::move(rows_);
+  }
+
+ private:
+  void add_variant(uint32_t variant, const std::map<uint32_t, SlotValues>& sites) {
+    const uint32_t shader = variants_[variant].shader;
+    const auto& code = codes_.of(shader);
+    if (!code.ok()) return;
+    std::vector<uint32_t> offsets;
+    for (const auto& [offset, values] : sites) offsets.push_back(offset);
+    const ShaderSource& source = sources_.of(shader);
+    const bool has_lines =
+        source.origin() == SourceOrigin::Debug || source.origin() == SourceOrigin::File;
+    std::vector<std::string> instructions;
+    std::map<std::pair<uint32_t, uint32_t>, size_t> row_of_line;
+    for (const spirv::SitePlace& place : site_places(code->module, code->map, offsets)) {
+      const bool known = has_lines && place.location;
+      size_t row = rows_.size();
+      if (known && by_line_) {
+        row = row_of_line.try_emplace({place.location->file, place.location->line}, row)
+                  .first->second;
+      }
+      if (row == rows_.size()) {
+        if (!known && instructions.empty()) instructions = disassemble(code->module);
+        rows_.push_back(known ? row_of(variant, source, *place.location)
+                              : row_of(variant, place.instruction, instructions));
+      }
+      const SlotValues& values = sites.at(place.word_offset);
+      for (size_t slot = 0; slot < kSlots; ++slot) {
+        add_slot(rows_[row].values, static_cast<SiteSlot>(slot), values[slot]);
+      }
+      if (totals_ == nullptr) continue;
+      rows_[row].executions =
+          std::max(rows_[row].executions, totals_->executions(variant, place.block));
+    }
+  }
+
+  static std::string without_indent(const std::string& text) {
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  }
+
+  static SiteRow row_of(uint32_t variant, const ShaderSource& source,
+                        const spirv::SourceLocation& location) {
+    return {.variant = variant,
+            .location = fmt::format("{}:{}", source.file_title(location.file), location.line),
+            .file = location.file < source.files().size() ? source.files()[location.file].name : "",
+            .text = without_indent(source.text(location))};
+  }
+
+  SiteRow row_of(uint32_t variant, uint32_t instruction,
+                 const std::vector<std::string>& texts) const {
+    return {.variant = variant,
+            .location = fmt::format("{}:asm:{}", model_.shader_names[variants_[variant].shader],
+                                    instruction + 1),
+            .file = {},
+            .text = instruction < texts.size() ? without_indent(texts[instruction]) : ""};
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  ShaderSources& sources_;
+  const Variants& variants_;
+  const BlockTotals* totals_;  // null: executions are not wanted
+  const bool of_loops_;
+  const bool by_line_;
+  std::vector<SiteRow> rows_;
+};
+
+std::vector<Field> site_key_fields(const Model& model, const Variants& variants,
+                                   const std::vector<SiteRow>& rows) {
+  const auto shader = [&](size_t r) { return variants[rows[r].variant].shader; };
+  std::vector<Field> fields;
+  fields.push_back(key_field("location", "location",
+                             "file and line, or shader and line of its disassembly",
+                             [&](size_t r) -> Cell { return rows[r].location; }));
+  fields.push_back(key_field("file", "file", "name of the file, as recorded in the shader",
+                             [&](size_t r) -> Cell { return rows[r].file; })
+                       .hidden());
+  fields.push_back(
+      key_field("shader", "shader", "name of the shader, or the start of its hash",
+                [&, shader](size_t r) -> Cell { return model.shader_names[shader(r)]; })
+          .hidden());
+  fields.push_back(
+      key_field("stage", "stage", "stage of the pipeline", [&, shader](size_t r) -> Cell {
+        return stage_name(model.shaders[shader(r)].stage);
+      }).hidden());
+  fields.push_back(
+      key_field("hash", "hash", "hash of the SPIR-V module", [&, shader](size_t r) -> Cell {
+        return shader_hash(model, shader(r));
+      }).hidden());
+  fields.push_back(
+      key_field("pipeline", "pipeline",
+                "pipeline that specializes the shader, if there are several specializations",
+                [&](size_t r) -> Cell { return variant_text(model, variants[rows[r].variant]); }));
+  return fields;
+}
+
+// The column of a slot, from the catalogue.
+Field slot_field(SiteSlot slot, std::string title, const std::vector<SiteRow>& rows) {
+  const catalogue::Counter& counter =
+      *catalogue::counters_of(catalogue::Scope::Site)[static_cast<size_t>(slot)];
+  Field field =
+      value_field(std::string(counter.id), std::move(title), std::string(counter.description),
+                  [&rows, slot](size_t r) -> Cell { return slot_value(rows[r].values, slot); });
+  field.column.shown = std::ranges::any_of(
+      rows, [&](const SiteRow& row) { return slot_value(row.values, slot) != 0; });
+  field.column.adds_up = !spirv::is_maximum(slot);
+  return field;
+}
+
+Field text_field(const char* description, const std::vector<SiteRow>& rows) {
+  Field field =
+      key_field("text", "text", description, [&rows](size_t r) -> Cell { return rows[r].text; });
+  field.column.role = ColumnRole::Text;
+  return field;
+}
+
+Result<Table> finish_site_table(Table table, const std::vector<Field>& fields, size_t rows,
+                                const Model& model, ShaderSources& sources,
+                                const char* default_sort, const TableOptions& options) {
+  add_columns(table, fields);
+  for (size_t r = 0; r < rows; ++r) table.rows.push_back(make_row(fields, r));
+  table.total_rows = rows;
+  TableOptions sorted = options;
+  if (sorted.sort.empty()) sorted.sort = default_sort;
+  if (Status finished = finish_table(table, {}, sorted); !finished) return finished.error();
+  add_notes(model, table);
+  for (std::string& note : sources.notes()) table.notes.push_back(std::move(note));
+  return table;
+}
+
+uint64_t runs_of(const SiteRow& row) {
+  uint64_t runs = 0;
+  for (uint32_t bucket = 0; bucket < spirv::kRunBuckets; ++bucket) {
+    runs = saturating_sum(runs, row.values[static_cast<size_t>(SiteSlot::Runs) + bucket]);
+  }
+  return runs;
+}
+
+std::string bucket_title(uint32_t bucket) {
+  const uint32_t first = spirv::shortest_run(bucket);
+  if (bucket + 1 == spirv::kRunBuckets) return fmt::format("{}+", first);
+  const uint32_t last = spirv::shortest_run(bucket + 1) - 1;
+  return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+}
+
+}  // namespace
+
+Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                              const Variants& variants, const TableOptions& options,
+                              const Progress& progress) {
+  const auto found = SiteRows(model, codes, sources, variants, nullptr, true, false).find(progress);
+  if (!found) return found.error();
+  const std::vector<SiteRow>& rows = *found;
+  std::vector<Field> fields = site_key_fields(model, variants, rows);
+  fields.push_back(value_field("runs", "runs", "runs of the loop by an invocation",
+                               [&](size_t r) -> Cell { return runs_of(rows[r]); }));
+  fields.push_back(slot_field(SiteSlot::Iterations, "iterations", rows));
+  fields.back().column.shown = true;
+  fields.push_back(
+      value_field("mean_run", "mean", "iterations of a run, on average", [&](size_t r) -> Cell {
+        const uint64_t runs = runs_of(rows[r]);
+        if (runs == 0) return Cell();
+        return static_cast<double>(slot_value(rows[r].values, SiteSlot::Iterations)) /
+               static_cast<double>(runs);
+      }));
+  fields.back().column.adds_up = false;
+  fields.push_back(slot_field(SiteSlot::LongestRun, "longest", rows));
+  fields.back().column.shown = true;
+  for (uint32_t bucket = 0; bucket < spirv::kRunBuckets; ++bucket) {
+    const auto slot = static_cast<SiteSlot>(static_cast<uint32_t>(SiteSlot::Runs) + bucket);
+    fields.push_back(slot_field(slot, bucket_title(bucket), rows));
+  }
+  fields.push_back(text_field("text of the loop's line", rows));
+  Table table;
+  table.id = "loop";
+  table.title = "Loops, by the lengths of their runs";
+  return finish_site_table(std::move(table), fields, rows.size(), model, sources, "loop_iterations",
+                           options);
+}
+
+Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options, const Progress& progress) {
+  const auto found = SiteRows(model, codes, sources, variants, &totals, false, true).find(progress);
+  if (!found) return found.error();
+  const std::vector<SiteRow>& rows = *found;
+  std::vector<Field> fields = site_key_fields(model, variants, rows);
+  fields.push_back(value_field("executions", "executions", "times the line was executed",
+                               [&](size_t r) -> Cell { return rows[r].executions; }));
+  constexpr std::pair<SiteSlot, const char*> kTitles[] = {{SiteSlot::Nan, "NaN"},
+                                                          {SiteSlot::Infinite, "infinite"},
+                                                          {SiteSlot::Denormal, "denormal"},
+                                                          {SiteSlot::ZeroDivision, "by zero"},
+                                                          {SiteSlot::Negative, "of negative"},
+                                                          {SiteSlot::OutOfRange, "out of range"}};
+  for (const auto& [slot, title] : kTitles) fields.push_back(slot_field(slot, title, rows));
+  fields.push_back(text_field("text of the line", rows));
+  Table table;
+  table.id = "value";
+  table.title = "Unwanted values";
+  return finish_site_table(std::move(table), fields, rows.size(), model, sources, "", options);
+}
+
+}  // namespace tally::analysis

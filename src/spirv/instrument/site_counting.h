@@ -1,0 +1,80 @@
+// Counting at sites (plan/site_plan.h).
+//
+// - The iterations of a run of a loop are counted in a private variable, and added to memory when
+//   the loop is left.
+// - What happens to the values of a line is added to memory where it happens, at one place for all
+//   instructions of a site: compilers of software drivers take long for each.
+#pragma once
+
+#include <optional>
+
+#include "spirv/instrument/counting.h"
+#include "spirv/plan/site_plan.h"
+
+namespace tally::spirv {
+
+class SiteCounting {
+ public:
+  SiteCounting(CountingTools tools, SitePlan sites);
+
+  // The code at the sites.
+  void insert();
+  // Before an exit.
+  void leave(InstructionBuilder& code, const Exit& exit);
+  // Adds the functions that the code calls. Called once, last.
+  void finish();
+
+ private:
+  Editor& editor() const { return tools_.context.editor; }
+  const Module& module() const { return tools_.context.module(); }
+  uint32_t constant(uint32_t value) const { return editor().constant_u32(value); }
+
+  void insert_loop(size_t number);
+  void end_run(InstructionBuilder& code, size_t number);
+  void insert_value(const ValueSite& site);
+  void count_if(InstructionBuilder& code, uint32_t condition, uint32_t counter);
+  uint32_t is_zero(InstructionBuilder& code, uint32_t value);
+  uint32_t is_negative(InstructionBuilder& code, uint32_t value);
+  uint32_t is_out_of_range(InstructionBuilder& code, const Instruction& instruction);
+
+  // A value of float or integer components, of which any makes a condition true.
+  struct Components {
+    uint32_t scalar;     // type
+    uint32_t count = 1;  // of a vector
+    bool is_float = false;
+    uint32_t width = 32;
+  };
+  std::optional<Components> components_of(uint32_t type_id) const;
+  // The type of as many values of the type `scalar`.
+  uint32_t type_of(uint32_t scalar, uint32_t count) const;
+  uint32_t splat(InstructionBuilder& code, uint32_t scalar, uint32_t value, uint32_t count) const;
+  uint32_t any(InstructionBuilder& code, uint32_t booleans, uint32_t count) const;
+
+  // What a result has among its components: booleans.
+  struct Kinds {
+    uint32_t nan = 0, infinite = 0, denormal = 0;
+  };
+  Kinds kinds_of(InstructionBuilder& code, uint32_t value, uint32_t type_id);
+  Kinds kinds_of_words(InstructionBuilder& code, uint32_t value, const Components& components);
+  Kinds kinds_of_doubles(InstructionBuilder& code, uint32_t value, const Components& components);
+  void count_results(InstructionBuilder& code, const Kinds& kinds, uint32_t counter);
+  Kinds either(InstructionBuilder& code, const Kinds& a, const Kinds& b) const;
+
+  // A function that returns nothing; `body` gets the ids of its parameters.
+  template <typename Body>
+  void make_function(uint32_t function, const char* name, std::initializer_list<uint32_t> types,
+                     Body&& body);
+  // `if (the invocation counts) { body(record) }`
+  template <typename Body>
+  void if_counting(InstructionBuilder& code, Body&& body);
+
+  CountingTools tools_;
+  SitePlan sites_;
+  uint32_t none_, u32_, boolean_;
+  std::vector<uint32_t> lengths_;  // of the runs of loops so far: private variables
+  // Functions; 0: not needed.
+  uint32_t end_run_ = 0, end_all_runs_ = 0;
+  uint32_t count_if_ = 0, count_results_ = 0;
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,358 @@
+#include "spirv/plan/site_plan.h"
+
+#include <spirv/unified1/GLSL.std.450.h>
+
+#include <algorithm>
+#include <map>
+
+#include "spirv/analysis/source_info.h"
+#include "spirv/ir/opcode.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+// Of an entry point: each takes 8 bytes of every shard of a record.
+constexpr uint32_t kMaxLoops = 512;
+constexpr uint32_t kMaxValueCounters = 8192;
+constexpr uint32_t kCountersOfValues = 6;  // at most, of a site
+
+bool returns(Op opcode) { return opcode == Op::OpReturn || opcode == Op::OpReturnValue; }
+
+// The blocks that the header reaches without the merge block.
+std::vector<uint32_t> blocks_of_loop(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) {
+  const uint32_t merge = cfg.blocks()[header].merge_block;
+  std::vector<uint32_t> blocks = {header};
+  seen[header] = true;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    for (const uint32_t next : cfg.successors(blocks[i])) {
+      if (next == merge || seen[next]) continue;
+      seen[next] = true;
+      blocks.push_back(next);
+    }
+  }
+  for (const uint32_t block : blocks) seen[block] = false;
+  return blocks;
+}
+
+// The block with the loop's first test, or kNone.
+uint32_t first_test(const Cfg& cfg, uint32_t header) {
+  const CfgBlock& loop = cfg.blocks()[header];
+  uint32_t at = header;
+  for (size_t steps = 0; steps < cfg.blocks().size(); ++steps) {
+    const auto next = cfg.successors(at);
+    const CfgBlock& block = cfg.blocks()[at];
+    if (block.terminator == Op::OpBranchConditional && next.size() == 2) {
+      const bool leaves = next[0] == loop.merge_block || next[1] == loop.merge_block;
+      const uint32_t other = next[0] == loop.merge_block ? next[1] : next[0];
+      return leaves && other != header ? at : kNone;
+    }
+    if (next.size() != 1 || next[0] == header || next[0] == loop.merge_block) return kNone;
+    if (next[0] == loop.continue_target || cfg.blocks()[next[0]].merge == MergeKind::Loop) {
+      return kNone;
+    }
+    at = next[0];
+  }
+  return kNone;
+}
+
+// Instructions that compute a float: those that only pass one on or read one are left alone.
+bool computes(Op opcode) {
+  switch (opcode) {
+    case Op::OpConvertSToF:
+    case Op::OpConvertUToF:
+    case Op::OpFConvert:
+    case Op::OpQuantizeToF16:
+    case Op::OpFAdd:
+    case Op::OpFSub:
+    case Op::OpFMul:
+    case Op::OpFDiv:
+    case Op::OpFRem:
+    case Op::OpFMod:
+    case Op::OpVectorTimesScalar:
+    case Op::OpMatrixTimesScalar:
+    case Op::OpVectorTimesMatrix:
+    case Op::OpMatrixTimesVector:
+    case Op::OpMatrixTimesMatrix:
+    case Op::OpOuterProduct:
+    case Op::OpDot:
+    case Op::OpExtInst:
+      return true;
+    default:
+      return opcode >= Op::OpDPdx && opcode <= Op::OpFwidthCoarse;
+  }
+}
+
+bool divides(Op opcode) {
+  switch (opcode) {
+    case Op::OpUDiv:
+    case Op::OpSDiv:
+    case Op::OpUMod:
+    case Op::OpSRem:
+    case Op::OpSMod:
+    case Op::OpFDiv:
+    case Op::OpFRem:
+    case Op::OpFMod:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool wants_positive(const Module& module, const Instruction& instruction) {
+  if (instruction.opcode() != Op::OpExtInst ||
+      module.ext_inst_set(instruction.operand(0)) != ExtInstSet::Glsl450) {
+    return false;
+  }
+  switch (static_cast<GLSLstd450>(instruction.operand(1))) {
+    case GLSLstd450Sqrt:
+    case GLSLstd450InverseSqrt:
+    case GLSLstd450Log:
+    case GLSLstd450Log2:
+    case GLSLstd450Pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// True for IEEE floats, vectors and matrices of them. Modules without Float16 may only store those
+// of 16 bits.
+bool has_float_components(const Module& module, uint32_t type_id) {
+  auto type = module.definition(type_id);
+  while (type && (type->opcode() == Op::OpTypeVector || type->opcode() == Op::OpTypeMatrix)) {
+    type = module.definition(type->operand(0));
+  }
+  if (!type || type->opcode() != Op::OpTypeFloat || type->operand_count() != 1) return false;
+  return type->operand(0) != 16 || module.has_capability(spv::Capability::Float16);
+}
+
+bool is_known_integer(const Module& module, uint32_t id) {
+  const auto type = module.definition(module.type_of(id));
+  return type && type->opcode() == Op::OpTypeInt && type->operand(0) == 32;
+}
+
+// The type that an index selects from a composite, or 0. Adds the index if it may be out of range.
+uint32_t select(const Module& module, uint32_t type_id, uint32_t index,
+                std::vector<CheckedIndex>& checked) {
+  const auto type = module.definition(type_id);
+  if (!type) return 0;
+  const bool is_dynamic = !module.constant_value(index) && is_known_integer(module, index);
+  switch (type->opcode()) {
+    case Op::OpTypeStruct:
+      return type->operand(static_cast<size_t>(module.constant_value(index).value_or(0)));
+    case Op::OpTypeArray:
+      if (is_dynamic && is_known_integer(module, type->operand(1))) {
+        checked.push_back({index, type->operand(1)});
+      }
+      return type->operand(0);
+    case Op::OpTypeVector:
+    case Op::OpTypeMatrix:
+      if (is_dynamic) checked.push_back({index, 0, type->operand(1)});
+      return type->operand(0);
+    case Op::OpTypeRuntimeArray:
+      return type->operand(0);
+    default:
+      return 0;
+  }
+}
+
+// Not by a constant that is no 0.
+bool is_divided(const Module& module, uint32_t divisor) {
+  const auto type = module.definition(module.type_of(divisor));
+  if (!type) return false;
+  const Op kind = type->opcode();
+  if (kind != Op::OpTypeInt && kind != Op::OpTypeFloat && kind != Op::OpTypeVector) return false;
+  if (module.opcode_of(divisor) != Op::OpConstant) return true;
+  const Instruction value = *module.definition(divisor);
+  return std::ranges::all_of(value.operands(), [](uint32_t word) { return word == 0; });
+}
+
+class SitePlanner {
+ public:
+  SitePlanner(const AnalyzedModule& analyzed, const SegmentGraph& graph, const SiteOptions& options,
+              CounterPlan& plan)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        graph_(graph),
+        options_(options),
+        plan_(plan),
+        sources_(analyzed.module()) {}
+
+  SitePlan find() {
+    if (options_.loops) {
+      for_each_function([&](const Cfg& cfg, auto segments) { add_loops(cfg, segments); });
+    }
+    if (options_.values) {
+      for_each_function([&](const Cfg& cfg, auto) { add_values(cfg); });
+    }
+    std::ranges::sort(plan_.site_counters, {}, [](const CounterPlan::SiteCounter& counter) {
+      return std::pair(counter.site, counter.slot);
+    });
+    return std::move(sites_);
+  }
+
+ private:
+  template <typename Visit>
+  void for_each_function(Visit&& visit) const {
+    const auto& segments = graph_.segments;
+    for (size_t begin = 0; begin < segments.size();) {
+      size_t end = begin;
+      while (end < segments.size() && segments[end].function == segments[begin].function) ++end;
+      const Result<Cfg>& cfg = analyzed_.cfg(segments[begin].function);
+      if (cfg) visit(*cfg, std::span(segments).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+
+  uint32_t add_counter(uint32_t instruction, SiteSlot slot) {
+    const uint32_t counter = plan_.record_counters();
+    plan_.site_counters.push_back({site_number(module_.word_offset(instruction)), slot, counter});
+    return counter;
+  }
+
+  void add_loops(const Cfg& cfg, std::span<const CfgSegment> segments) {
+    std::vector<uint32_t> first;  // by block: the first instruction before which code may stand
+    for (const CfgSegment& segment : segments) {
+      if (segment.begins_block) first.push_back(segment.insert_at);
+    }
+    std::vector<bool> seen(cfg.blocks().size());
+    for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
+      const CfgBlock& block = cfg.blocks()[header];
+      if (block.merge != MergeKind::Loop || !block.reachable) continue;
+      if (sites_.loops.size() == kMaxLoops) {
+        sites_.is_cut = true;
+        return;
+      }
+      LoopSite loop{};
+      loop.first_counter = add_counter(block.merge_instruction, SiteSlot::Iterations);
+      add_counter(block.merge_instruction, SiteSlot::LongestRun);
+      for (uint32_t i = 0; i < kRunBuckets; ++i) {
+        add_counter(block.merge_instruction,
+                    static_cast<SiteSlot>(static_cast<uint32_t>(SiteSlot::Runs) + i));
+      }
+      loop.begin = first[header];
+      if (const uint32_t test = first_test(cfg, header); test != kNone) {
+        add_test(cfg.blocks()[test], cfg.blocks()[block.merge_block].label_id, loop);
+      }
+      loop.end = first[block.merge_block];
+      for (const uint32_t inside : blocks_of_loop(cfg, header, seen)) {
+        const CfgBlock& leaves = cfg.blocks()[inside];
+        if (returns(leaves.terminator)) loop.returns.push_back(leaves.end - 1);
+      }
+      sites_.loops.push_back(std::move(loop));
+    }
+  }
+
+  void add_test(const CfgBlock& test, uint32_t merge_label, LoopSite& loop) const {
+    const Instruction branch = module_.instruction(test.end - 1);
+    loop.begin = test.merge_instruction == kNone ? test.end - 1 : test.merge_instruction;
+    loop.unless = branch.operand(0);
+    loop.leaves_if = branch.operand(1) == merge_label;
+  }
+
+  void add_values(const Cfg& cfg) {
+    LineCursor cursor(sources_);
+    uint32_t at = cfg.blocks().front().begin;
+    while (at > 0 && module_.instruction(at).opcode() != Op::OpFunction) --at;
+    while (at > 0 && is_line(module_.instruction(at - 1).opcode())) --at;
+    for (const CfgBlock& block : cfg.blocks()) {
+      for (; at < block.begin; ++at) cursor.advance(module_.instruction(at));
+      // By file and line.
+      std::map<std::pair<uint32_t, uint32_t>, size_t> site_of;
+      for (; at < block.end; ++at) {
+        const Instruction instruction = module_.instruction(at);
+        cursor.advance(instruction);
+        if (parts(instruction.opcode())) site_of.clear();
+        const CheckedValues checked = checked_values(module_, instruction);
+        if (!block.reachable || !checked.any()) continue;
+        size_t number = sites_.values.size();
+        if (const auto& line = cursor.place().location) {
+          number = site_of.try_emplace({line->file, line->line}, number).first->second;
+        }
+        if (number == sites_.values.size()) {
+          if (value_counters_ + kCountersOfValues > kMaxValueCounters) {
+            sites_.is_cut = true;
+            return;
+          }
+          sites_.values.emplace_back();
+        }
+        add_value(sites_.values[number], at, checked);
+      }
+    }
+  }
+
+  // True if the invocations behind the instruction may be fewer.
+  static bool parts(Op opcode) {
+    return opcode == Op::OpFunctionCall || ends_invocation_inside_block(opcode);
+  }
+
+  void add_value(ValueSite& site, uint32_t index, const CheckedValues& checked) {
+    site.instructions.push_back(index);
+    const uint32_t first = site.instructions.front();
+    const auto add = [&](bool wanted, uint32_t& counter, SiteSlot slot) {
+      if (!wanted || counter != kNone) return;
+      counter = add_counter(first, slot);
+      ++value_counters_;
+      if (slot != SiteSlot::Nan) return;
+      add_counter(first, SiteSlot::Infinite);
+      add_counter(first, SiteSlot::Denormal);
+      value_counters_ += 2;
+    };
+    add(checked.result, site.result, SiteSlot::Nan);
+    add(checked.divisor, site.zero_division, SiteSlot::ZeroDivision);
+    add(checked.is_positive, site.negative, SiteSlot::Negative);
+    add(checked.indices, site.out_of_range, SiteSlot::OutOfRange);
+  }
+
+  const AnalyzedModule& analyzed_;
+  const Module& module_;
+  const SegmentGraph& graph_;
+  const SiteOptions& options_;
+  CounterPlan& plan_;
+  SourceInfo sources_;
+  SitePlan sites_;
+  uint32_t value_counters_ = 0;
+};
+
+}  // namespace
+
+std::vector<CheckedIndex> checked_indices(const Module& module, const Instruction& instruction) {
+  std::vector<CheckedIndex> checked;
+  switch (instruction.opcode()) {
+    case Op::OpAccessChain:
+    case Op::OpInBoundsAccessChain: {
+      const auto pointer = module.definition(module.type_of(instruction.operand(0)));
+      uint32_t type = pointer && pointer->opcode() == Op::OpTypePointer ? pointer->operand(1) : 0;
+      for (size_t i = 1; i < instruction.operand_count() && type != 0; ++i) {
+        type = select(module, type, instruction.operand(i), checked);
+      }
+      break;
+    }
+    case Op::OpVectorExtractDynamic:
+      select(module, module.type_of(instruction.operand(0)), instruction.operand(1), checked);
+      break;
+    case Op::OpVectorInsertDynamic:
+      select(module, module.type_of(instruction.operand(0)), instruction.operand(2), checked);
+      break;
+    default:
+      break;
+  }
+  return checked;
+}
+
+CheckedValues checked_values(const Module& module, const Instruction& instruction) {
+  const Op opcode = instruction.opcode();
+  return {.result = computes(opcode) && has_float_components(module, instruction.type_id()),
+          .divisor = divides(opcode) && is_divided(module, instruction.operand(1)),
+          .is_positive = wants_positive(module, instruction),
+          .indices = !checked_indices(module, instruction).empty()};
+}
+
+SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
+                    const SiteOptions& options, CounterPlan& plan) {
+  return SitePlanner(analyzed, graph, options, plan).find();
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,177 @@
+// Counting at sites on a driver: answers that are worked out on the host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "discard_in_loop.frag.h"
+#include "full_screen.vert.h"
+#include "loops.comp.h"
+#include "spirv/analysis/sites.h"
+#include "spirv/ir/module.h"
+#include "support/environment.h"
+#include "support/gpu_run.h"
+#include "values.comp.h"
+
+namespace tally::test {
+namespace {
+
+using spirv::SiteSlot;
+
+template <size_t N>
+std::vector<uint32_t> words_of(const uint32_t (&words)[N]) {
+  return {words, words + N};
+}
+
+// Ways that differ in how sites count.
+std::vector<Way> ways_of_sites(const Context& context, VkShaderStageFlagBits stage,
+                               const spirv::SiteOptions& sites) {
+  std::vector<Way> ways = all_ways(abilities_of(context), stage);
+  for (Way& way : ways) way.sites = sites;
+  return ways;
+}
+
+// The numbers of each site, in the order of the code.
+using SlotNumbers = std::map<SiteSlot, uint64_t>;
+std::vector<std::pair<uint32_t, SlotNumbers>> numbers_of(const spirv::BlockCounts& counts) {
+  std::vector<std::pair<uint32_t, SlotNumbers>> all;
+  for (const auto& [site, slot, value] : counts.sites) {
+    if (all.empty() || all.back().first != site) all.push_back({site, {}});
+    if (value != 0) all.back().second[slot] = value;
+  }
+  return all;
+}
+
+// The numbers that runs of a loop add up to.
+SlotNumbers runs(const std::vector<uint64_t>& lengths) {
+  SlotNumbers numbers;
+  for (const uint64_t length : lengths) {
+    const auto bucket =
+        std::min<uint32_t>(static_cast<uint32_t>(std::bit_width(length)), spirv::kRunBuckets - 1);
+    ++numbers[static_cast<SiteSlot>(static_cast<uint32_t>(SiteSlot::Runs) + bucket)];
+    if (length == 0) continue;
+    numbers[SiteSlot::Iterations] += length;
+    numbers[SiteSlot::LongestRun] = std::max(numbers[SiteSlot::LongestRun], length);
+  }
+  return numbers;
+}
+
+TEST(SiteCountGpu, runs_of_loops_are_exact_however_they_end) {
+  constexpr uint32_t kInvocations = 96;
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, words_of(loops_comp)}};
+  program.values.assign(kInvocations, 0);
+  program.groups[0] = kInvocations / 32;
+  const auto each = [](const std::function<void(uint64_t, std::vector<uint64_t>&)>& add) {
+    std::vector<uint64_t> lengths;
+    for (uint64_t id = 0; id < kInvocations; ++id) add(id, lengths);
+    return runs(lengths);
+  };
+  // In the order of the code: those of main, then that of the function that it calls.
+  const std::vector<SlotNumbers> expected = {
+      each([](uint64_t, auto& l) { l.push_back(10); }),
+      each([](uint64_t id, auto& l) { l.push_back(id); }),
+      each([](uint64_t, auto& l) { l.push_back(0); }),
+      each([](uint64_t, auto& l) { l.push_back(6); }),
+      each([](uint64_t, auto& l) { l.push_back(4); }),
+      each([](uint64_t, auto& l) {
+        for (uint64_t i = 0; i < 4; ++i) l.push_back(i);
+      }),
+      each([](uint64_t id, auto& l) { l.push_back(id % 3 + 1); }),
+      each([](uint64_t, auto& l) { l.push_back(3); }),
+      each([](uint64_t id, auto& l) { l.push_back(id < 50 && id % 2 == 1 ? id + 1 : 50); }),
+      each([](uint64_t id, auto& l) {
+        for (int i = 0; i < 3; ++i) l.push_back(id % 4 + 1);
+      }),
+  };
+  const Outcome plain = run_program(context, program);
+  for (const Way& way : ways_of_sites(context, VK_SHADER_STAGE_COMPUTE_BIT, {.loops = true})) {
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    const auto sites = numbers_of(outcome.counts[0].blocks);
+    ASSERT_EQ(sites.size(), expected.size());
+    for (size_t i = 0; i < sites.size(); ++i) EXPECT_EQ(sites[i].second, expected[i]) << i;
+  }
+}
+
+TEST(SiteCountGpu, a_discard_ends_the_run_of_a_loop) {
+  constexpr uint32_t kSize = 16;
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_VERTEX_BIT, words_of(full_screen_vert)},
+                    {VK_SHADER_STAGE_FRAGMENT_BIT, words_of(discard_in_loop_frag)}};
+  program.target.extent = {kSize, kSize};
+  std::vector<uint64_t> lengths;
+  for (uint32_t i = 0; i < kSize * kSize; ++i) lengths.push_back(i % 2 == 0 ? 4 : 8);
+  for (const Way& way : ways_of_sites(context, VK_SHADER_STAGE_FRAGMENT_BIT, {.loops = true})) {
+    SCOPED_TRACE(to_string(way));
+    const auto sites = numbers_of(run_program(context, program, way).counts.back().blocks);
+    ASSERT_EQ(sites.size(), 1u);
+    EXPECT_EQ(sites[0].second, runs(lengths));
+  }
+}
+
+TEST(SiteCountGpu, values_that_are_seldom_wanted_are_counted_by_instruction) {
+  const std::vector<float> inputs = {0.0f,  1.0f,   -1.0f,  INFINITY, -INFINITY, NAN,
+                                     3e38f, -3e38f, 1e-30f, 2.0f,     -0.0f,     5.0f};
+  constexpr uint32_t kInvocations = 32;
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, words_of(values_comp)}};
+  std::vector<float> values;
+  for (uint32_t id = 0; id < kInvocations; ++id) values.push_back(inputs[id % inputs.size()]);
+  for (const float value : values) program.values.push_back(std::bit_cast<uint32_t>(value));
+  program.values.resize(kInvocations + 4 + kInvocations);
+
+  const bool flushes = driver_name() == "swiftshader";  // denormals
+  using Key = std::pair<spv::Op, SiteSlot>;
+  std::map<Key, uint64_t> expected;
+  const auto add_result = [&](spv::Op op, std::initializer_list<float> components) {
+    bool is_nan = false, is_infinite = false, is_denormal = false;
+    for (const float component : components) {
+      is_nan = is_nan || std::isnan(component);
+      is_infinite = is_infinite || std::isinf(component);
+      is_denormal = is_denormal || std::fpclassify(component) == FP_SUBNORMAL;
+    }
+    if (is_nan) ++expected[{op, SiteSlot::Nan}];
+    if (is_infinite && !is_nan) ++expected[{op, SiteSlot::Infinite}];
+    if (is_denormal && !is_nan && !is_infinite && !flushes) ++expected[{op, SiteSlot::Denormal}];
+  };
+  for (uint32_t id = 0; id < kInvocations; ++id) {
+    const float x = values[id];
+    add_result(spv::Op::OpFMul, {x * 2});
+    add_result(spv::Op::OpFDiv, {1 / x});
+    add_result(spv::Op::OpExtInst, {std::sqrt(x)});
+    add_result(spv::Op::OpFAdd, {x, 1 + x, 1});  // of the vector
+    add_result(spv::Op::OpFAdd, {x * 2});        // of the product
+    if (x == 0) ++expected[{spv::Op::OpFDiv, SiteSlot::ZeroDivision}];
+    if (x < 0) ++expected[{spv::Op::OpExtInst, SiteSlot::Negative}];
+    if (id % 4 == 0) ++expected[{spv::Op::OpUDiv, SiteSlot::ZeroDivision}];
+    if (id % 8 >= 4) ++expected[{spv::Op::OpAccessChain, SiteSlot::OutOfRange}];
+  }
+  const auto module = spirv::Module::parse(program.stages[0].code);
+  ASSERT_TRUE(module.ok());
+  std::map<uint32_t, spv::Op> opcodes;  // by site
+  for (size_t i = 0; i < module->instruction_count(); ++i) {
+    opcodes[spirv::site_number(module->word_offset(i))] = module->instruction(i).opcode();
+  }
+  const Outcome plain = run_program(context, program);
+  for (const Way& way : ways_of_sites(context, VK_SHADER_STAGE_COMPUTE_BIT, {.values = true})) {
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    std::map<Key, uint64_t> counted;
+    for (const auto& [site, numbers] : numbers_of(outcome.counts[0].blocks)) {
+      for (const auto& [slot, number] : numbers) counted[{opcodes[site], slot}] += number;
+    }
+    EXPECT_EQ(counted, expected);
+  }
+}
+
+}  // namespace
+}  // namespace tally::test
