@@ -36,7 +36,7 @@ struct ValueSite {
   uint32_t out_of_range = kNone;
 };
 
-// What is to be looked at of an instruction.
+// The values of an instruction to look at.
 struct CheckedValues {
   bool result = false;       // a float
   bool divisor = false;      // its second operand

@@ -71,7 +71,7 @@ TEST(SiteCountGpu, runs_of_loops_are_exact_however_they_end) {
     for (uint64_t id = 0; id < kInvocations; ++id) add(id, lengths);
     return runs(lengths);
   };
-  // In the order of the code: those of main, then that of the function that it calls.
+  // In the order of the code: loops of main first, then the loop of the function that it calls.
   const std::vector<SlotNumbers> expected = {
       each([](uint64_t, auto& l) { l.push_back(10); }),
       each([](uint64_t id, auto& l) { l.push_back(id); }),

@@ -6,7 +6,7 @@ layout(set = 0, binding = 0) buffer Values { uint values[]; };
 uint inner(uint n) {
   uint sum = 0;
   for (uint i = 0; i < 64; ++i) {
-    if (i == n) return sum;  // in a function: ends its loop, not that of the caller
+    if (i == n) return sum;  // in a function: ends its loop, not the loop of the caller
     sum += values[gl_GlobalInvocationID.x];
   }
   return sum;
