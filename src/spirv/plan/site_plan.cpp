@@ -259,7 +259,7 @@ class SitePlanner {
     while (at > 0 && is_line(module_.instruction(at - 1).opcode())) --at;
     for (const CfgBlock& block : cfg.blocks()) {
       for (; at < block.begin; ++at) cursor.advance(module_.instruction(at));
-      // By file and line.
+      // Keyed by file and line.
       std::map<std::pair<uint32_t, uint32_t>, size_t> site_of;
       for (; at < block.end; ++at) {
         const Instruction instruction = module_.instruction(at);
