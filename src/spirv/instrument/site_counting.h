@@ -2,7 +2,7 @@
 //
 // - The iterations of a run of a loop are counted in a private variable, and added to memory when
 //   the loop is left.
-// - What happens to the values of a line is added to memory where it happens, at one place for all
+// - Hits among the values of a line are added to memory where they happen, at one place for all
 //   instructions of a site: compilers of software drivers take long for each.
 #pragma once
 
@@ -50,7 +50,7 @@ class SiteCounting {
   uint32_t splat(InstructionBuilder& code, uint32_t scalar, uint32_t value, uint32_t count) const;
   uint32_t any(InstructionBuilder& code, uint32_t booleans, uint32_t count) const;
 
-  // What a result has among its components: booleans.
+  // Kinds of floats among the components of a result: booleans.
   struct Kinds {
     uint32_t nan = 0, infinite = 0, denormal = 0;
   };

@@ -13,7 +13,7 @@ namespace {
 
 using spv::Op;
 
-// Of an entry point: each takes 8 bytes of every shard of a record.
+// Limits of an entry point. Each counter takes 8 bytes of every shard of a record.
 constexpr uint32_t kMaxLoops = 512;
 constexpr uint32_t kMaxValueCounters = 8192;
 constexpr uint32_t kCountersOfValues = 6;  // at most, of a site

@@ -53,7 +53,7 @@ struct CheckedIndex {
   uint32_t length = 0;  // id of an integer constant, or 0:
   uint32_t count = 0;   // the number itself
 };
-// Those of an access chain, or of an instruction on a vector.
+// The indices of an access chain, or of an instruction on a vector.
 std::vector<CheckedIndex> checked_indices(const Module& module, const Instruction& instruction);
 
 struct SitePlan {
