@@ -177,8 +177,8 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
   refused({"--annotate", "blur", "--by", "line"}, "excludes --annotate");
   refused({"--annotate", "blur", "--disassemble", "blur"}, "excludes --disassemble");
   refused({"--heatmap", "x.png", "--by", "region"}, "excludes --heatmap");
-  refused({"--merge", "--by", "shader"}, "--merge needs --by pass or --by line");
-  refused({"--merge"}, "--merge needs --by pass or --by line");
+  refused({"--merge", "--by", "shader"}, "--merge needs --by pass, line or function");
+  refused({"--merge"}, "--merge needs --by pass, line or function");
   refused({"--merge", "--by", "draw"}, "--each shows every draw");
   refused({"--each", "--by", "pass"}, "--each needs --by draw");
   refused({"--pass", "1", "--by", "pass"}, "--pass needs --by region or --heatmap");
