@@ -58,6 +58,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.sites = way.sites;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   options.driver.prefers_small_code = options.driver.keeps_draws_apart = way.small_code;
+  options.driver.masks_branches = abilities.masks_branches;
   options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
@@ -367,6 +368,9 @@ DeviceAbilities abilities_of(const Context& context) {
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {
     abilities.max_nested_conditionals = 80;
+    const std::string_view info = driver.driverInfo;  // "Mesa 22.3.6 (LLVM 15.0.6)"
+    abilities.masks_branches = info.starts_with("Mesa 22.") || info.starts_with("Mesa 23.") ||
+                               info.starts_with("Mesa 24.");
     abilities.prefers_small_code = subgroup.subgroupSize <= spirv::kMaxLanesOfSmallCode;
   }
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {

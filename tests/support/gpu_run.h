@@ -22,6 +22,7 @@ struct DeviceAbilities {
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;        // spirv::DriverWorkarounds
   bool prefers_small_code = false;       // spirv::DriverWorkarounds
+  bool masks_branches = false;           // spirv::DriverWorkarounds
   uint32_t max_nested_conditionals = 0;  // spirv::DriverWorkarounds
 };
 DeviceAbilities abilities_of(const Context& context);

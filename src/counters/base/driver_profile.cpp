@@ -88,10 +88,13 @@ constexpr Workaround kWorkarounds[] = {
      .driver_name = "llvmpipe",
      .before = VK_MAKE_API_VERSION(0, 25, 0, 0),
      .seen = "22.3.6",
-     .driver_does = "executes both sides of every branch",
+     .driver_does = "executes both sides of every branch; fragments that write to memory in nested "
+                    "loops may not come to the code at their end",
      .layer_does = "counters by region are added by one lane in a loop over the enabled counters; "
-                   "primitives are counted only if a setting asks for it",
-     .reproduction = "`region_overhead`",
+                   "primitives are counted only if a setting asks for it; with `--loops` or "
+                   "`--values` each invocation adds to memory in each block, and subgroups are not "
+                   "counted",
+     .reproduction = "`region_overhead`; `oracle_test --seed 1396 --count 1`",
      .goes = "when versions before 25.0 are out of use"},
     {.flag = &DriverProfile::prefers_small_code,
      .name = "prefers_small_code",

@@ -318,12 +318,17 @@ Status check_nesting(const AnalyzedModule& analyzed, const EntryPoint& entry,
       nested, driver.max_nested_conditionals - kOwnConditionals)};
 }
 
-// The options, changed to avoid what hangs the driver.
+// The options, changed to avoid what hangs the driver, or makes it lose counts.
 Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
   if (Status status = check_nesting(analyzed, entry, options.driver); !status)
     return status.error();
+  if (options.sites.any() && options.driver.masks_branches) {
+    safe.counting = Counting::Lane;
+    safe.subgroup_operations = false;
+    return safe;
+  }
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
   if (!discards_in_loop(analyzed, entry)) return safe;
   if (options.regions) {

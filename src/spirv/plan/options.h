@@ -36,7 +36,9 @@ struct DriverWorkarounds {
   bool keeps_draws_apart = false;
   // The driver executes both sides of every branch, and lanes that count nothing are masked out
   // (llvmpipe before 25.0). Counting by region avoids branches (masked_region_flush.h), and short
-  // code elects a lane.
+  // code elects a lane. Fragments that write to memory in nested loops may not come to the code at
+  // their end: counting at sites, which writes there, excludes Counting::Private and subgroup
+  // operations.
   bool masks_branches = false;
   // The driver's compiler takes long for each instruction. The code that adds counts to memory is
   // as short as possible (small_flush.h), and stands where invocations end, if that is one place.
