@@ -11,12 +11,15 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 592
+MOST_FILES = 605
 LEAST_MEDIAN = 119
 MOST_LINES = 600
 MOST_DEPTH = 17  # of a chain of includes
 SMALL_HEADER = 40  # lines; one with a single includer belongs to that includer, unless it is the interface of its own .cpp file
-WHOLE = {}  # file -> its concept
+WHOLE = {  # file -> its concept
+    "analysis/findings/findings.cpp": "the rules of `tally explain`",
+    "spirv/ir/parser.cpp": "the reader of modules",
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -12,6 +12,7 @@
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "catalogue/catalogue.h"
+#include "spirv/analysis/site_places.h"
 
 namespace tally::analysis {
 namespace {

@@ -1,4 +1,4 @@
-#include "spirv/analysis/sites.h"
+#include "spirv/analysis/site_places.h"
 
 #include <algorithm>
 
