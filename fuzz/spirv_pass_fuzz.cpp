@@ -103,7 +103,6 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.subgroup_operations = choices[3] & 4;
   options.count_subgroups = choices[3] & 8;
   options.count_branches = choices[3] & 16;
-  options.sites = {.loops = (choices[3] & 32) != 0, .values = (choices[3] & 64) != 0};
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
@@ -114,6 +113,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   if ((choices[6] & 8) && entry.model == spv::ExecutionModel::Fragment) options.regions.emplace();
   options.count_outputs = choices[6] & 16;
   if (choices[6] & 32) options.driver.max_nested_conditionals = 80;
+  options.sites = {.loops = (choices[6] & 64) != 0, .values = (choices[6] & 128) != 0};
   return options;
 }
 

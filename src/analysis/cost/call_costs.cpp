@@ -21,10 +21,6 @@ uint64_t scaled(uint64_t total, uint64_t part, uint64_t whole) {
   return static_cast<uint64_t>(Wide{total} * part / whole);
 }
 
-void add_to_lines(std::vector<uint64_t>& sums, const std::vector<uint64_t>& values) {
-  for (size_t m = 0; m < sums.size(); ++m) sums[m] = saturating_sum(sums[m], values[m]);
-}
-
 // Sums the costs of one frame by file and line.
 class FrameLines {
  public:
@@ -74,7 +70,7 @@ void add_block(const ShaderCalls& shader, const BlockValues& values,
     }
   }
   if (std::ranges::any_of(rest, [](uint64_t value) { return value != 0; }))
-    add_to_lines(sums[block.function].at({}), rest);
+    add_saturating(sums[block.function].at({}), rest);
 }
 
 uint64_t executions_of(std::span<const BlockValues> values, uint32_t block) {
@@ -84,10 +80,10 @@ uint64_t executions_of(std::span<const BlockValues> values, uint32_t block) {
 
 }  // namespace
 
-ShaderCalls::ShaderCalls(const ShaderCode& code) : code_(code) {
+ShaderCalls::ShaderCalls(const ShaderCode& code) : code_(code), functions_(code) {
   const auto functions = code.map.functions();
   if (code.entry_block != kNone) entry_ = code.map.blocks()[code.entry_block].function;
-  find_frames(FunctionTable(code));
+  find_frames();
   std::map<uint32_t, uint32_t> function_of_id;
   for (uint32_t f = 0; f < functions.size(); ++f) function_of_id[functions[f].id] = f;
   const spirv::Module& module = code.module;
@@ -100,23 +96,22 @@ ShaderCalls::ShaderCalls(const ShaderCode& code) : code_(code) {
 }
 
 uint32_t ShaderCalls::number_of(const std::string& name) {
-  const auto found = std::ranges::find(names_, name);
-  if (found == names_.end()) names_.push_back(name);
-  return static_cast<uint32_t>(found - names_.begin());
+  const auto [found, is_new] =
+      number_of_name_.try_emplace(name, static_cast<uint32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  return found->second;
 }
 
 uint32_t ShaderCalls::add_frame(const Frame& frame) {
   const auto number = static_cast<uint32_t>(frames_.size());
   frames_in_[frame.function].push_back(number);
-  chains_.push_back(frame.parent == kNone ? std::vector<uint32_t>() : chains_[frame.parent]);
-  chains_.back().push_back(number);
   frames_.push_back(frame);
   return number;
 }
 
-void ShaderCalls::find_frames(const FunctionTable& functions) {
+void ShaderCalls::find_frames() {
   const spirv::BlockMap& map = code_.map;
-  names_ = functions.names();
+  for (const std::string& name : functions_.names()) number_of(name);
   frames_in_.resize(map.functions().size());
   for (uint32_t f = 0; f < map.functions().size(); ++f) {
     const spirv::MappedFunction& mapped = map.functions()[f];
@@ -138,7 +133,7 @@ void ShaderCalls::find_frames(const FunctionTable& functions) {
   }
   for (uint32_t b = 0; b < map.blocks().size(); ++b) {
     for (const spirv::LineCost& line : map.lines_of(map.blocks()[b])) {
-      uint32_t frame = frame_for(line.instance, functions.function_of(map.blocks()[b], line));
+      uint32_t frame = frame_for(line.instance, functions_.function_of(map.blocks()[b], line));
       frame_of_line_.push_back(frame);
       for (; frames_[frame].first_block == kNone; frame = frames_[frame].parent)
         frames_[frame].first_block = b;
@@ -219,7 +214,7 @@ std::vector<CallCost> CallCosts::calls_with_costs() const {
   for (uint32_t f = 0; f < shader_.code().map.functions().size(); ++f) {
     inclusive.emplace_back(metric_count_);
     for (const uint32_t frame : shader_.frames_in(f)) {
-      for (const SelfCost& line : frames_[frame]) add_to_lines(inclusive.back(), line.metrics);
+      for (const SelfCost& line : frames_[frame]) add_saturating(inclusive.back(), line.metrics);
     }
   }
   std::vector<CallCost> calls = calls_;
@@ -238,7 +233,7 @@ std::vector<CallCost> CallCosts::calls_with_costs() const {
             all == 0 ? total : scaled(total, upto, all) - scaled(total, before, all);
       }
       before = upto;
-      add_to_lines(inclusive[shader_.frames()[calls[i].caller].function], calls[i].metrics);
+      add_saturating(inclusive[shader_.frames()[calls[i].caller].function], calls[i].metrics);
     }
   }
   return calls;
@@ -343,7 +338,8 @@ class CallCosts::PathVisit {
 
   void set_path(size_t base, uint32_t frame) {
     path_.resize(base);
-    path_.insert(path_.end(), shader_.chain(frame).begin(), shader_.chain(frame).end());
+    for (uint32_t at = frame; at != kNone; at = shader_.frames()[at].parent) path_.push_back(at);
+    std::reverse(path_.begin() + static_cast<std::ptrdiff_t>(base), path_.end());
   }
 
   void give(uint32_t frame, const Share& share) {

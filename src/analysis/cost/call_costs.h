@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,8 @@ class ShaderCalls {
   explicit ShaderCalls(const ShaderCode& code);
 
   const ShaderCode& code() const { return code_; }
-  // The names of the FunctionTable, then those of functions that have no code but what is inlined
+  const FunctionTable& functions() const { return functions_; }
+  // The names of functions(), then those of functions that have no code but what is inlined
   // into them. Functions of one name have one number.
   const std::vector<std::string>& names() const { return names_; }
   // The functions of the module, as the block map has them, then what is inlined, each after its
@@ -55,8 +57,6 @@ class ShaderCalls {
   }
   // The frames in a function of the module, each after its parent.
   const std::vector<uint32_t>& frames_in(uint32_t function) const { return frames_in_[function]; }
-  // From the function of the module to the frame.
-  std::span<const uint32_t> chain(uint32_t frame) const { return chains_[frame]; }
 
   uint32_t entry() const { return entry_; }
   // Callees before their callers.
@@ -66,7 +66,7 @@ class ShaderCalls {
   const std::vector<Call>& calls() const { return calls_; }
 
  private:
-  void find_frames(const FunctionTable& functions);
+  void find_frames();
   void find_calls();
   uint32_t number_of(const std::string& name);
   uint32_t frame_for(uint32_t instance, uint32_t name);
@@ -74,13 +74,15 @@ class ShaderCalls {
 
   const ShaderCode& code_;
   uint32_t entry_ = 0;
+  FunctionTable functions_;
   std::vector<std::string> names_;
+  std::unordered_map<std::string, uint32_t> number_of_name_;
   std::vector<Frame> frames_;
   std::vector<uint32_t> frame_of_instance_;  // see spirv::LineCost
   // Frames of code in an instance that is of another function, by instance and name.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> other_frames_;
   std::vector<uint32_t> frame_of_line_;  // as the block map has its lines
-  std::vector<std::vector<uint32_t>> frames_in_, chains_;
+  std::vector<std::vector<uint32_t>> frames_in_;
   std::vector<uint32_t> order_;
   std::vector<Call> calls_;
 };

@@ -193,13 +193,13 @@ void FunctionTable::find_place(uint32_t function, const spirv::SourceLocation& l
 }
 
 uint32_t FunctionTable::number_of(const std::string& name) {
-  const auto found = std::ranges::find(names_, name);
-  if (found == names_.end()) {
+  const auto [found, is_new] =
+      number_of_name_.try_emplace(name, static_cast<uint32_t>(names_.size()));
+  if (is_new) {
     names_.push_back(name);
     places_.emplace_back();
-    return static_cast<uint32_t>(names_.size() - 1);
   }
-  return static_cast<uint32_t>(found - names_.begin());
+  return found->second;
 }
 
 uint32_t FunctionTable::function_of(const spirv::Block& block) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,7 @@ class FunctionTable {
 
   const ShaderCode& code_;
   std::vector<std::string> names_;
+  std::unordered_map<std::string, uint32_t> number_of_name_;
   std::vector<std::optional<spirv::SourceLocation>> places_;  // by function
   // The first block of each function and instance, by block.
   std::vector<std::pair<uint32_t, uint32_t>> entries_;  // block, function

@@ -213,7 +213,6 @@ void CaptureCode::add_code(const ShaderCode& code) {
   shaders_.invocation_block.push_index(
       code.entry_block == kNone ? kNone : first_block_.back() + code.entry_block);
   block_count_.back() = static_cast<uint32_t>(code.map.blocks().size());
-  function_table_.emplace(code);
   first_function_ = static_cast<uint32_t>(functions_.table.rows());
   shader_calls_.emplace(code);
   for (const std::string& name : shader_calls_->names()) {
@@ -251,7 +250,7 @@ void CaptureCode::add_calls() {
 // The place of a block's instructions without a line.
 CostRows::Place CaptureCode::rest_of(const spirv::Block& block) const {
   return {.line = kNone,
-          .function = first_function_ + function_table_->function_of(block),
+          .function = first_function_ + shader_calls_->functions().function_of(block),
           .instance = block.function,
           .frame = first_frame_ + block.function};
 }
@@ -325,7 +324,7 @@ void CaptureCode::add_costs_of_lines(const ShaderCode& code, const ShaderSource&
                             .instance = lines[l].instance,
                             .frame = rest.frame};
       if (!knows_inlining) return place;
-      place.function = first_function_ + function_table_->function_of(block, lines[l]);
+      place.function = first_function_ + shader_calls_->functions().function_of(block, lines[l]);
       place.frame = first_frame_ + shader_calls_->frame_of(block, l);
       return place;
     };
@@ -372,7 +371,8 @@ void CaptureCode::add_blocks(const ShaderCode& code, const ShaderSource& source)
   for (uint32_t b = 0; b < code.map.blocks().size(); ++b) {
     blocks_.shader.push(shader_row_);
     blocks_.number.push(b);
-    blocks_.function.push(first_function_ + function_table_->function_of(code.map.blocks()[b]));
+    blocks_.function.push(first_function_ +
+                          shader_calls_->functions().function_of(code.map.blocks()[b]));
     blocks_.line.push_index(source.has_lines() ? find_line(source.map().blocks()[b].location)
                                                : kNone);
   }

@@ -232,7 +232,6 @@ class CaptureCode {
   size_t texts_left_out_ = 0;
   // State of the shader that is being added.
   uint32_t shader_row_ = kNone, shader_ = kNone, first_function_ = 0, first_frame_ = 0;
-  std::optional<FunctionTable> function_table_;
   std::optional<ShaderCalls> shader_calls_;
   std::vector<uint32_t> own_files_;                              // row, by file of the source
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> own_lines_;  // row, by file and line

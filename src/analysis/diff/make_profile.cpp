@@ -132,11 +132,6 @@ namespace {
 
 using Place = std::pair<uint32_t, uint32_t>;  // file, line; line 0: none
 
-void add_values(std::vector<uint64_t>& sums, const std::vector<uint64_t>& values) {
-  sums.resize(std::max(sums.size(), values.size()));
-  for (size_t m = 0; m < values.size(); ++m) sums[m] = saturating_sum(sums[m], values[m]);
-}
-
 // The function in which each line first occurs, and the first line of each function.
 struct LineFunctions {
   std::map<Place, uint32_t> of;
@@ -295,12 +290,12 @@ void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSourc
                                     : std::vector<LineValues>();
     for (const LineValues& line : values) {
       const Place place{line.location.line == 0 ? 0 : line.location.file, line.location.line};
-      add_values(line_at(item, place, lines).values, line.metrics);
+      add_saturating(line_at(item, place, lines).values, line.metrics);
     }
     count_loops(item, loops, loop_numbers, v, totals);
     const auto by_function = functions.values(v, totals, metrics);
     for (size_t f = 0; f < by_function.size() && f < item.functions.size(); ++f)
-      add_values(item.functions[f].values, by_function[f]);
+      add_saturating(item.functions[f].values, by_function[f]);
   }
   if (!has_lines) describe_lines(item, loops, loop_numbers, source.map());
 }

@@ -344,6 +344,11 @@ uint64_t saturating_product(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<uint64_t>::max() : product;
 }
 
+void add_saturating(std::vector<uint64_t>& sums, std::span<const uint64_t> values) {
+  sums.resize(std::max(sums.size(), values.size()));
+  for (size_t i = 0; i < values.size(); ++i) sums[i] = saturating_sum(sums[i], values[i]);
+}
+
 Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number) {
   IdIndex index;
   for (uint32_t p = 0; p < model.passes.size(); ++p) index.add(model.passes[p].row.id, p);

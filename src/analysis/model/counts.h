@@ -102,6 +102,8 @@ Status visit_site_values(const Model& model, const Progress& progress,
 // a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);
 uint64_t saturating_product(uint64_t a, uint64_t b);
+// Adds the values, which may be more or fewer than the sums, with saturation.
+void add_saturating(std::vector<uint64_t>& sums, std::span<const uint64_t> values);
 
 // The passes of a capture that have counts by region.
 

@@ -18,11 +18,6 @@ namespace {
 constexpr const char* kWithCallees = "_with_callees";
 constexpr const char* kUnknownCode = "(unknown)";
 
-void add_to_sums(std::vector<uint64_t>& sums, const std::vector<uint64_t>& values) {
-  sums.resize(values.size());
-  for (size_t m = 0; m < sums.size(); ++m) sums[m] = saturating_sum(sums[m], values[m]);
-}
-
 // The totals of the blocks of a variant that ran.
 class RanBlocks {
  public:
@@ -117,15 +112,15 @@ class VariantCalls {
 
   void add(CallCosts::Path path, const std::vector<uint64_t>& values) {
     find_nodes(path);
-    add_to_sums(nodes_[at_.back()].costs.self, values);
-    add_to_sums(functions_[nodes_[at_.back()].name].self, values);
+    add_saturating(nodes_[at_.back()].costs.self, values);
+    add_saturating(functions_[nodes_[at_.back()].name].self, values);
     std::vector<uint32_t> names;  // functions of one name may call each other
     for (const uint32_t node : at_) {
-      add_to_sums(nodes_[node].costs.inclusive, values);
+      add_saturating(nodes_[node].costs.inclusive, values);
       const uint32_t name = nodes_[node].name;
       if (std::ranges::find(names, name) != names.end()) continue;
       names.push_back(name);
-      add_to_sums(functions_[name].inclusive, values);
+      add_saturating(functions_[name].inclusive, values);
     }
   }
 
@@ -166,6 +161,10 @@ class FunctionReport {
     return {};
   }
 
+  bool has_value_per_call(size_t metric) const {
+    return metrics_[metric].id != "executions" &&
+           metrics_[metric].attribution != Attribution::EveryLine;
+  }
   std::string title_with_callees(size_t metric) const {
     return metrics_[metric].title + "+callees";
   }
@@ -237,7 +236,7 @@ class FunctionReport {
               Unit::Count);
     table_.columns.back().zero = kNeverExecuted;
     for (size_t m = 0; m < metrics_.size(); ++m) {
-      if (metrics_[m].id != "executions" && metrics_[m].attribution != Attribution::EveryLine)
+      if (has_value_per_call(m))
         add_value(metrics_[m].id + "_per_call", metrics_[m].title + "/call",
                   title_with_callees(m) + " divided by calls", Unit::Count, m == ranked_);
     }
@@ -256,8 +255,7 @@ class FunctionReport {
       row.push_back(is_known ? Cell(costs.inclusive[m]) : Cell());
     row.push_back(costs.calls);
     for (size_t m = 0; m < metrics_.size(); ++m) {
-      if (metrics_[m].id == "executions" || metrics_[m].attribution == Attribution::EveryLine)
-        continue;
+      if (!has_value_per_call(m)) continue;
       row.push_back(is_known && costs.calls != 0 ? Cell(static_cast<double>(costs.inclusive[m]) /
                                                         static_cast<double>(costs.calls))
                                                  : Cell());
@@ -320,8 +318,7 @@ FunctionCosts costs_without_code(const RanBlocks& values, size_t metrics) {
   FunctionCosts costs;
   costs.self.assign(metrics, 0);
   for (const BlockValues& block : values.blocks()) {
-    for (size_t m = 0; m < metrics; ++m)
-      costs.self[m] = saturating_sum(costs.self[m], block.metrics[m]);
+    add_saturating(costs.self, block.metrics);
   }
   return costs;
 }
@@ -368,7 +365,7 @@ class FunctionsByName : FunctionReport {
 
   void add_variant(uint32_t variant, const VariantCalls& calls) {
     const ShaderCode& code = calls.shader().code();
-    const FunctionTable places(code);
+    const FunctionTable& places = calls.shader().functions();
     for (uint32_t name = 0; name < calls.functions().size(); ++name) {
       std::string file = shader_name(variant);
       uint32_t line = 0;
@@ -384,9 +381,9 @@ class FunctionsByName : FunctionReport {
       const bool is_known = row.variants.empty() || !row.costs.inclusive.empty();
       row.variants.insert(variant);
       row.costs.calls = saturating_sum(row.costs.calls, costs.calls);
-      add_to_sums(row.costs.self, costs.self);
+      add_saturating(row.costs.self, costs.self);
       if (is_known && !costs.inclusive.empty())
-        add_to_sums(row.costs.inclusive, costs.inclusive);
+        add_saturating(row.costs.inclusive, costs.inclusive);
       else
         row.costs.inclusive.clear();
     }

@@ -488,12 +488,9 @@ class LineTable {
                       source.text(values.location), kept_apart}
             : LineKey{shader_name(variant), 0, "(instructions without a source line)", kept_apart};
     Line& line = lines_[key];
-    line.metrics.resize(metrics_.size());
     line.variants.insert(variant);
     line.origin = known ? source.files()[values.location.file].origin : source.origin();
-    for (size_t m = 0; m < metrics_.size(); ++m) {
-      line.metrics[m] = saturating_sum(line.metrics[m], values.metrics[m]);
-    }
+    add_saturating(line.metrics, values.metrics);
   }
 
   void add_line_row(const LineKey& key, const Line& line) {

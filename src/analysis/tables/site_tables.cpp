@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -65,12 +66,31 @@ class SiteRows {
     for (const auto& [variant, of_variant] : sites) add_variant(variant, of_variant);
     return std::move(rows_);
   }
+  // Say what is missing from the rows.
+  std::vector<std::string> notes() const { return {notes_.begin(), notes_.end()}; }
 
  private:
+  // The limit of values is known to the layer alone, which logs a shader that exceeds it.
+  void note_limit(const ShaderCode& code, uint32_t shader) {
+    const spirv::Module& module = code.module;
+    size_t loops = 0;
+    for (const spirv::MappedFunction& mapped : code.map.functions()) {
+      const uint32_t index = module.function_index(mapped.id);
+      if (index == kNone || !mapped.is_countable) continue;
+      const spirv::Function& function = module.functions()[index];
+      for (uint32_t i = function.begin; i < function.end; ++i)
+        loops += module.instruction(i).opcode() == spv::Op::OpLoopMerge;
+    }
+    if (loops <= spirv::kMaxCountedLoops) return;
+    notes_.insert(fmt::format("{1} has {0} loops, of which at most {2} are counted.", loops,
+                              model_.shader_names[shader], spirv::kMaxCountedLoops));
+  }
+
   void add_variant(uint32_t variant, const std::map<uint32_t, SlotValues>& sites) {
     const uint32_t shader = variants_[variant].shader;
     const auto& code = codes_.of(shader);
     if (!code.ok()) return;
+    if (of_loops_) note_limit(*code, shader);
     std::vector<uint32_t> offsets;
     for (const auto& [offset, values] : sites) offsets.push_back(offset);
     const ShaderSource& source = sources_.of(shader);
@@ -129,6 +149,7 @@ class SiteRows {
   const bool of_loops_;
   const bool by_line_;
   std::vector<SiteRow> rows_;
+  std::set<std::string> notes_;
 };
 
 std::vector<Field> site_key_fields(const Model& model, const Variants& variants,
@@ -214,7 +235,8 @@ std::string bucket_title(uint32_t bucket) {
 Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                               const Variants& variants, const TableOptions& options,
                               const Progress& progress) {
-  const auto found = SiteRows(model, codes, sources, variants, nullptr, true, false).find(progress);
+  SiteRows finder(model, codes, sources, variants, nullptr, true, false);
+  const auto found = finder.find(progress);
   if (!found) return found.error();
   const std::vector<SiteRow>& rows = *found;
   std::vector<Field> fields = site_key_fields(model, variants, rows);
@@ -240,6 +262,7 @@ Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSour
   Table table;
   table.id = "loop";
   table.title = "Loops, by the lengths of their runs";
+  table.notes = finder.notes();
   return finish_site_table(std::move(table), fields, rows.size(), model, sources, "loop_iterations",
                            options);
 }

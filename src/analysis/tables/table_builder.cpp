@@ -217,6 +217,7 @@ void append_efficiency(Table& table) {
 
 constexpr std::string_view kBytes[] = {"buffer_bytes_loaded", "buffer_bytes_stored",
                                        "uniform_bytes_loaded"};
+// A multiply-add is two operations.
 constexpr std::string_view kOperations[] = {
     "fma",   "fma",      "float16", "float32",    "float64",          "int8",      "int16", "int32",
     "int64", "division", "logic",   "conversion", "special_function", "derivative"};

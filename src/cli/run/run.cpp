@@ -66,15 +66,20 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
   if (model.metrics.empty()) return lines;  // nothing was counted at all
   if (options.branches && model.branch_metrics.empty())
     lines.push_back(fmt::format("no branches: {}", kNative));
-  if ((options.loops || options.values) && model.site_metrics.empty())
-    lines.push_back(fmt::format("no {}: {}", options.loops ? "loops" : "values", kNative));
+  if (options.loops && model.site_metrics.empty())
+    lines.push_back(fmt::format("no loops: {}", kNative));
+  if (options.values && model.site_metrics.empty())
+    lines.push_back(fmt::format("no values: {}", kNative));
   if (!options.divergence) return lines;
   if (model.subgroup_lanes == analysis::kNone) {
     lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));
   } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
     lines.emplace_back(
-        "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
-        "(tally doctor)");
+        options.loops || options.values
+            ? "no SIMD efficiency: the driver has no subgroup operations in the stages that ran, "
+              "or cannot count subgroups with --loops or --values (tally doctor)"
+            : "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
+              "(tally doctor)");
   }
   return lines;
 }

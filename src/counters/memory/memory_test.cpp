@@ -136,7 +136,7 @@ TEST(RecordPool, memory_beyond_what_may_stay_idle_is_freed) {
   RecordPool pool(driver.context);
   release_pages(pool, acquire_pages(pool, 20 * kSlabPages));
   EXPECT_EQ(Allocations::made, 20);
-  EXPECT_EQ(Allocations::alive * kSlabPages * RecordPool::kBlockBytes, RecordPool::kMostIdle);
+  EXPECT_EQ(Allocations::alive * kSlabPages * RecordPool::kBlockBytes, RecordPool::kMaxIdleBytes);
 }
 
 TEST(RecordPool, idle_memory_gives_way_to_a_large_record_at_the_limit) {

@@ -220,15 +220,15 @@ void RecordPool::release(const RecordPage& page, bool clean) {
   if (!slab) return;
   slab->free |= blocks_of(page);
   if (knows_dirt() && !clean) slab->dirty |= blocks_of(page);
-  if (slab->free == slab->blocks) free_idle(kMostIdle);
+  if (slab->free == slab->blocks) free_idle(kMaxIdleBytes);
 }
 
-void RecordPool::free_idle(VkDeviceSize most) {
+void RecordPool::free_idle(VkDeviceSize max_bytes) {
   VkDeviceSize idle = 0;
   std::erase_if(slabs_, [&](const auto& slab) {
     if (slab->free != slab->blocks || slab->job) return false;
     const VkDeviceSize bytes = slab->chunk->size();
-    if (bytes <= kSlabBlocks * kBlockBytes && idle + bytes <= most) {
+    if (bytes <= kSlabBlocks * kBlockBytes && idle + bytes <= max_bytes) {
       idle += bytes;
       return false;
     }

@@ -98,9 +98,9 @@ class RecordSnapshot {
 class RecordPool {
  public:
   static constexpr VkDeviceSize kBlockBytes = 64 * 1024;
-  // Slabs without acquired pages stay up to this size: a program that waits for each submission
-  // empties all of them again and again.
-  static constexpr VkDeviceSize kMostIdle = 32 * 1024 * 1024;
+  // So many bytes of slabs without acquired pages are kept: a program that waits for each
+  // submission empties all slabs each time.
+  static constexpr VkDeviceSize kMaxIdleBytes = 32 * 1024 * 1024;
 
   // `use`: of the memory in mode Host.
   explicit RecordPool(const MemoryContext& context, Chunk::Use use = Chunk::Use::HostRecords);
@@ -139,8 +139,8 @@ class RecordPool {
   VkResult add_slab(uint32_t wanted_blocks);
   // From blocks that are not dirty, or from any.
   bool take_run(uint32_t count, bool clean, RecordPage& page);
-  // Frees slabs that nothing uses while they are larger than `most` together.
-  void free_idle(VkDeviceSize most);
+  // Frees slabs without acquired pages, all but `max_bytes` of them. Frees large ones always.
+  void free_idle(VkDeviceSize max_bytes);
   RecordPage make_page(Slab& slab, uint32_t first, uint32_t count);
   Slab* slab_of(const RecordPage& page);
   static uint64_t blocks_of(const RecordPage& page);

@@ -241,10 +241,8 @@ struct Program {
   std::vector<std::shared_ptr<const void>> ranges;
   // True if its counters are not all sums, so that the GPU cannot gather them.
   bool has_maxima() const {
-    return std::ranges::any_of(stages, [](const StageProgram& stage) {
-      return std::ranges::any_of(stage.info->plan.site_counters,
-                                 [](const auto& of) { return spirv::is_maximum(of.slot); });
-    });
+    return std::ranges::any_of(
+        stages, [](const StageProgram& stage) { return stage.info->plan.has_maxima; });
   }
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;

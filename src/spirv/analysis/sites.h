@@ -14,6 +14,9 @@ constexpr bool is_site(uint32_t number) { return (number & kSiteBit) != 0; }
 constexpr uint32_t site_number(uint32_t word_offset) { return kSiteBit | word_offset; }
 constexpr uint32_t word_offset_of(uint32_t site) { return site & ~kSiteBit; }
 
+// The limit of an entry point; further loops are not counted.
+inline constexpr uint32_t kMaxCountedLoops = 512;
+
 // Lengths of runs are counted in powers of two: 0, 1, 2 to 3, 4 to 7 ..., 65536 or more.
 inline constexpr uint32_t kRunBuckets = 18;
 // The shortest run of a bucket.

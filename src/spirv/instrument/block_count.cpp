@@ -282,7 +282,7 @@ bool only_counts(const BlockCountOptions& options) {
          !(options.packed_draw_indices && options.stage == ExecutionModel::Vertex);
 }
 
-// Tells the user which functions, or whether sites, are not counted.
+// Tells the user which functions are not counted, and whether there are sites that are not.
 std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
   const std::string sites =
       cuts_sites ? "it has more loops, or lines with values, than are counted" : "";
@@ -291,10 +291,9 @@ std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_
   const std::string name = module.name_of(id);
   return fmt::format(
       "{} of its functions ({}{}) are not counted: cooperative matrix instructions call them, and "
-      "the "
-      "driver chooses how often",
+      "the driver chooses how often{}{}",
       graph.left_out.size(), name.empty() ? fmt::format("%{}", id) : name.substr(0, 64),
-      graph.left_out.size() > 1 ? ", ..." : "");
+      graph.left_out.size() > 1 ? ", ..." : "", sites.empty() ? "" : "; ", sites);
 }
 
 BlockCountResult unchanged(const Module& module, CounterPlan plan, const SegmentGraph& graph) {
@@ -327,7 +326,6 @@ Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const Ent
   if (options.sites.any() && options.driver.masks_branches) {
     safe.counting = Counting::Lane;
     safe.subgroup_operations = false;
-    return safe;
   }
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
   if (!discards_in_loop(analyzed, entry)) return safe;

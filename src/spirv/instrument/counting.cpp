@@ -69,11 +69,9 @@ bool LateDemotions::are_possible(const AnalyzedModule& analyzed, const EntryPoin
 }
 
 LateDemotions::LateDemotions(PassContext& context) : editor_(context.editor) {
-  const uint32_t boolean = editor_.type_bool();
-  demoted_ = editor_.new_global_variable(editor_.type_pointer(StorageClass::Private, boolean),
-                                         StorageClass::Private, editor_.constant_bool(false));
+  demoted_ = editor_.new_private_variable(context.entry, editor_.type_bool(),
+                                          editor_.constant_bool(false));
   editor_.name(demoted_, "tally.demoted");
-  editor_.add_to_interface(context.entry, demoted_);
 }
 
 void LateDemotions::note(InstructionBuilder& code) const {

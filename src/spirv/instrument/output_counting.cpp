@@ -118,10 +118,7 @@ void OutputCounting::insert() {
 
 uint32_t OutputCounting::strip_of(Stream& stream) {
   if (stream.strip == 0) {
-    constexpr auto kPrivate = spv::StorageClass::Private;
-    stream.strip =
-        editor_.new_global_variable(editor_.type_pointer(kPrivate, u32_), kPrivate, constant(0));
-    editor_.add_to_interface(context_.entry, stream.strip);
+    stream.strip = editor_.new_private_variable(context_.entry, u32_, constant(0));
   }
   return stream.strip;
 }

@@ -204,11 +204,8 @@ class PrivateCounting : public CounterCode {
   // than with a variable of a function.
   uint32_t new_variable(uint32_t initial) {
     if (is_local_) return locals_.emplace_back(Local{editor().new_id(), initial}).variable;
-    const uint32_t variable =
-        editor().new_global_variable(editor().type_pointer(StorageClass::Private, u32_),
-                                     StorageClass::Private, editor().constant_u32(initial));
-    editor().add_to_interface(tools_.context.entry, variable);
-    return variable;
+    return editor().new_private_variable(tools_.context.entry, u32_,
+                                         editor().constant_u32(initial));
   }
 
   // At the start of the entry point, before code is inserted there.

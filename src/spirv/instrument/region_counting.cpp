@@ -186,10 +186,7 @@ Status RegionCounting::plan() {
 }
 
 uint32_t RegionCounting::new_variable() {
-  const uint32_t variable = editor_.new_global_variable(
-      editor_.type_pointer(StorageClass::Private, u32_), StorageClass::Private, constant(0));
-  editor_.add_to_interface(context_.entry, variable);
-  variables_.push_back(variable);
+  variables_.push_back(editor_.new_private_variable(context_.entry, u32_, constant(0)));
   return static_cast<uint32_t>(variables_.size() - 1);
 }
 

@@ -5,23 +5,15 @@
 namespace tally::spirv {
 
 using spv::Op;
-using spv::StorageClass;
 
 SiteCounting::SiteCounting(CountingTools tools, SitePlan sites)
-    : tools_(tools),
+    : WordCode(tools.context.editor),
+      tools_(tools),
       sites_(std::move(sites)),
-      none_(editor().type_void()),
-      u32_(editor().type_int(32)),
-      boolean_(editor().type_bool()) {
-  const auto new_variable = [&](const char* name, uint32_t type, uint32_t initial) {
-    const uint32_t variable = editor().new_global_variable(
-        editor().type_pointer(StorageClass::Private, type), StorageClass::Private, initial);
-    editor().name(variable, name);
-    editor().add_to_interface(tools_.context.entry, variable);
-    return variable;
-  };
+      none_(editor_.type_void()) {
   for (size_t i = 0; i < sites_.loops.size(); ++i) {
-    lengths_.push_back(new_variable("tally.run", u32_, constant(0)));
+    lengths_.push_back(editor_.new_private_variable(tools_.context.entry, u32_, constant(0)));
+    editor_.name(lengths_.back(), "tally.run");
   }
 }
 
@@ -32,29 +24,29 @@ void SiteCounting::insert() {
 
 void SiteCounting::insert_loop(size_t number) {
   const LoopSite& loop = sites_.loops[number];
-  InstructionBuilder begin = editor().new_code();
+  InstructionBuilder begin = editor_.new_code();
   uint32_t one = constant(1);
   if (loop.unless != 0) {
     const uint32_t zero = constant(0);
-    one = loop.leaves_if ? begin.emit(Op::OpSelect, u32_, {loop.unless, zero, one})
-                         : begin.emit(Op::OpSelect, u32_, {loop.unless, one, zero});
+    one = loop.leaves_if ? select(begin, loop.unless, zero, one)
+                         : select(begin, loop.unless, one, zero);
   }
   const uint32_t old = begin.load(u32_, lengths_[number]);
-  begin.store(lengths_[number], begin.emit(Op::OpIAdd, u32_, {old, one}));
-  editor().insert_before(loop.begin, begin);
+  begin.store(lengths_[number], binary(begin, Op::OpIAdd, old, one));
+  editor_.insert_before(loop.begin, begin);
 
-  InstructionBuilder end = editor().new_code();
+  InstructionBuilder end = editor_.new_code();
   end_run(end, number);
-  editor().insert_before(loop.end, end);
+  editor_.insert_before(loop.end, end);
   for (const uint32_t leaves : loop.returns) {
-    InstructionBuilder code = editor().new_code();
+    InstructionBuilder code = editor_.new_code();
     end_run(code, number);
-    editor().insert_before(leaves, code);
+    editor_.insert_before(leaves, code);
   }
 }
 
 void SiteCounting::end_run(InstructionBuilder& code, size_t number) {
-  if (end_run_ == 0) end_run_ = editor().new_id();
+  if (end_run_ == 0) end_run_ = editor_.new_id();
   const uint32_t length = code.load(u32_, lengths_[number]);
   code.call(none_, end_run_, {constant(sites_.loops[number].first_counter), length});
   code.store(lengths_[number], constant(0));
@@ -65,7 +57,7 @@ void SiteCounting::end_run(InstructionBuilder& code, size_t number) {
 void SiteCounting::leave(InstructionBuilder& code, const Exit& exit) {
   if (lengths_.empty() || exit.kind == Exit::Kind::MayEnd) return;
   if (is_return(module(), exit)) return;
-  if (end_all_runs_ == 0) end_all_runs_ = editor().new_id();
+  if (end_all_runs_ == 0) end_all_runs_ = editor_.new_id();
   code.call(none_, end_all_runs_);
 }
 
@@ -73,12 +65,12 @@ void SiteCounting::insert_value(const ValueSite& site) {
   Kinds results;
   uint32_t zero = 0, negative = 0, beyond = 0;
   const auto either_of = [&](InstructionBuilder& code, uint32_t& all, uint32_t one) {
-    all = all == 0 ? one : code.emit(Op::OpLogicalOr, boolean_, {all, one});
+    all = all == 0 ? one : compare(code, Op::OpLogicalOr, all, one);
   };
   for (const uint32_t index : site.instructions) {
     const Instruction instruction = module().instruction(index);
     const CheckedValues checked = checked_values(module(), instruction);
-    InstructionBuilder code = editor().new_code();
+    InstructionBuilder code = editor_.new_code();
     if (checked.divisor) either_of(code, zero, is_zero(code, instruction.operand(1)));
     if (checked.is_positive) either_of(code, negative, is_negative(code, instruction.operand(2)));
     if (checked.indices) either_of(code, beyond, is_out_of_range(code, instruction));
@@ -92,24 +84,24 @@ void SiteCounting::insert_value(const ValueSite& site) {
       if (beyond != 0) count_if(code, beyond, site.out_of_range);
       if (results.nan != 0) count_results(code, results, site.result);
     }
-    editor().insert_after(index, code);
+    editor_.insert_after(index, code);
   }
 }
 
 void SiteCounting::count_if(InstructionBuilder& code, uint32_t condition, uint32_t counter) {
-  if (count_if_ == 0) count_if_ = editor().new_id();
+  if (count_if_ == 0) count_if_ = editor_.new_id();
   code.call(none_, count_if_, {condition, constant(counter)});
 }
 
 void SiteCounting::count_results(InstructionBuilder& code, const Kinds& kinds, uint32_t counter) {
-  if (count_results_ == 0) count_results_ = editor().new_id();
+  if (count_results_ == 0) count_results_ = editor_.new_id();
   code.call(none_, count_results_, {kinds.nan, kinds.infinite, kinds.denormal, constant(counter)});
 }
 
 uint32_t SiteCounting::is_zero(InstructionBuilder& code, uint32_t value) {
   const Components of = *components_of(module().type_of(value));
   const std::vector<uint32_t> words(of.width == 64 ? 2 : 1);
-  const uint32_t zero = splat(code, of.scalar, editor().constant(of.scalar, words), of.count);
+  const uint32_t zero = splat(code, of.scalar, editor_.constant(of.scalar, words), of.count);
   return any(code,
              code.emit(of.is_float ? Op::OpFOrdEqual : Op::OpIEqual, type_of(boolean_, of.count),
                        {value, zero}),
@@ -119,7 +111,7 @@ uint32_t SiteCounting::is_zero(InstructionBuilder& code, uint32_t value) {
 uint32_t SiteCounting::is_negative(InstructionBuilder& code, uint32_t value) {
   const Components of = *components_of(module().type_of(value));
   const std::vector<uint32_t> words(of.width == 64 ? 2 : 1);
-  const uint32_t zero = splat(code, of.scalar, editor().constant(of.scalar, words), of.count);
+  const uint32_t zero = splat(code, of.scalar, editor_.constant(of.scalar, words), of.count);
   return any(code, code.emit(Op::OpFOrdLessThan, type_of(boolean_, of.count), {value, zero}),
              of.count);
 }
@@ -129,8 +121,8 @@ uint32_t SiteCounting::is_out_of_range(InstructionBuilder& code, const Instructi
   uint32_t result = 0;
   for (const CheckedIndex& checked : checked_indices(module(), instruction)) {
     const uint32_t length = checked.length != 0 ? checked.length : constant(checked.count);
-    const uint32_t beyond = code.emit(Op::OpUGreaterThanEqual, boolean_, {checked.index, length});
-    result = result == 0 ? beyond : code.emit(Op::OpLogicalOr, boolean_, {result, beyond});
+    const uint32_t beyond = compare(code, Op::OpUGreaterThanEqual, checked.index, length);
+    result = result == 0 ? beyond : compare(code, Op::OpLogicalOr, result, beyond);
   }
   return result;
 }
@@ -152,7 +144,7 @@ std::optional<SiteCounting::Components> SiteCounting::components_of(uint32_t typ
 }
 
 uint32_t SiteCounting::type_of(uint32_t scalar, uint32_t count) const {
-  return count == 1 ? scalar : editor().type_vector(scalar, count);
+  return count == 1 ? scalar : editor_.type_vector(scalar, count);
 }
 
 uint32_t SiteCounting::splat(InstructionBuilder& code, uint32_t scalar, uint32_t value,
@@ -169,7 +161,7 @@ uint32_t SiteCounting::any(InstructionBuilder& code, uint32_t booleans, uint32_t
 SiteCounting::Kinds SiteCounting::either(InstructionBuilder& code, const Kinds& a,
                                          const Kinds& b) const {
   const auto either_of = [&](uint32_t one, uint32_t other) {
-    return code.emit(Op::OpLogicalOr, boolean_, {one, other});
+    return compare(code, Op::OpLogicalOr, one, other);
   };
   return {either_of(a.nan, b.nan), either_of(a.infinite, b.infinite),
           either_of(a.denormal, b.denormal)};
@@ -206,7 +198,7 @@ SiteCounting::Kinds SiteCounting::kinds_of_words(InstructionBuilder& code, uint3
   };
   const bool is_half = components.width == 16;
   if (is_half) {
-    value = code.emit(Op::OpFConvert, type_of(editor().type_float(32), count), {value});
+    value = code.emit(Op::OpFConvert, type_of(editor_.type_float(32), count), {value});
   }
   const uint32_t bits = code.emit(Op::OpBitcast, words, {value});
   const uint32_t magnitude = code.emit(Op::OpBitwiseAnd, words, {bits, constants(0x7fffffff)});
@@ -225,26 +217,23 @@ SiteCounting::Kinds SiteCounting::kinds_of_doubles(InstructionBuilder& code, uin
     const uint32_t part = components.count == 1
                               ? value
                               : code.emit(Op::OpCompositeExtract, components.scalar, {value, i});
-    const uint32_t bits = code.emit(Op::OpBitcast, editor().type_vector(u32_, 2), {part});
+    const uint32_t bits = code.emit(Op::OpBitcast, editor_.type_vector(u32_, 2), {part});
     const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {bits, 0});
     const uint32_t sign_and_high = code.emit(Op::OpCompositeExtract, u32_, {bits, 1});
     const uint32_t high = code.emit(Op::OpBitwiseAnd, u32_, {sign_and_high, constant(0x7fffffff)});
     const auto test = [&](Op opcode, uint32_t a, uint32_t b) {
-      return code.emit(opcode, boolean_, {a, constant(b)});
-    };
-    const auto both = [&](uint32_t a, uint32_t b) {
-      return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
+      return compare(code, opcode, a, constant(b));
     };
     const uint32_t has_low = test(Op::OpINotEqual, low, 0);
     const uint32_t at_infinity = test(Op::OpIEqual, high, 0x7ff00000);
     Kinds part_kinds;
     part_kinds.nan =
         code.emit(Op::OpLogicalOr, boolean_,
-                  {test(Op::OpUGreaterThan, high, 0x7ff00000), both(at_infinity, has_low)});
-    part_kinds.infinite = both(at_infinity, test(Op::OpIEqual, low, 0));
+                  {test(Op::OpUGreaterThan, high, 0x7ff00000), both(code, at_infinity, has_low)});
+    part_kinds.infinite = both(code, at_infinity, test(Op::OpIEqual, low, 0));
     const uint32_t all = code.emit(Op::OpBitwiseOr, u32_, {high, low});
     part_kinds.denormal =
-        both(test(Op::OpULessThan, high, 0x00100000), test(Op::OpINotEqual, all, 0));
+        both(code, test(Op::OpULessThan, high, 0x00100000), test(Op::OpINotEqual, all, 0));
     kinds = i == 0 ? part_kinds : either(code, kinds, part_kinds);
   }
   return kinds;
@@ -253,10 +242,10 @@ SiteCounting::Kinds SiteCounting::kinds_of_doubles(InstructionBuilder& code, uin
 template <typename Body>
 void SiteCounting::make_function(uint32_t function, const char* name,
                                  std::initializer_list<uint32_t> types, Body&& body) {
-  editor().name(function, name);
-  InstructionBuilder code = editor().new_code();
+  editor_.name(function, name);
+  InstructionBuilder code = editor_.new_code();
   code.emit_as(function, Op::OpFunction, none_,
-               std::vector<uint32_t>{0, editor().type_function(none_, types)});
+               std::vector<uint32_t>{0, editor_.type_function(none_, types)});
   std::vector<uint32_t> parameters;
   for (const uint32_t type : types) {
     parameters.push_back(code.emit(Op::OpFunctionParameter, type, {}));
@@ -273,7 +262,7 @@ void SiteCounting::if_counting(InstructionBuilder& code, Body&& body) {
   const RecordPointer record = tools_.record.load_record_pointer(code);
   uint32_t counts = tools_.record.is_set(code, record);
   if (const uint32_t live = tools_.helper_mask.is_live(code); live != 0) {
-    counts = code.emit(Op::OpLogicalAnd, boolean_, {counts, live});
+    counts = both(code, counts, live);
   }
   code.if_then(counts, [&] { body(record); });
 }
@@ -283,7 +272,7 @@ void SiteCounting::finish() {
     make_function(end_all_runs_, "tally.end_all_runs", {}, [&](InstructionBuilder& code, auto&) {
       for (size_t i = 0; i < lengths_.size(); ++i) {
         const uint32_t length = code.load(u32_, lengths_[i]);
-        code.if_then(code.emit(Op::OpINotEqual, boolean_, {length, constant(0)}),
+        code.if_then(compare(code, Op::OpINotEqual, length, constant(0)),
                      [&] { end_run(code, i); });
       }
     });
@@ -296,13 +285,13 @@ void SiteCounting::finish() {
           if_counting(code, [&](const RecordPointer& record) {
             const ShardAddress shard = tools_.record.shard_address(code, record);
             const auto at = [&](uint32_t counter, uint32_t distance) {
-              return code.emit(Op::OpIAdd, u32_, {counter, constant(distance)});
+              return binary(code, Op::OpIAdd, counter, constant(distance));
             };
-            const uint32_t glsl = editor().import_ext_inst("GLSL.std.450");
+            const uint32_t glsl = editor_.import_ext_inst("GLSL.std.450");
             const uint32_t bit = code.emit(Op::OpExtInst, u32_, {glsl, GLSLstd450FindUMsb, length});
             const uint32_t bucket = code.emit(
                 Op::OpExtInst, u32_, {glsl, GLSLstd450UMin, at(bit, 1), constant(kRunBuckets - 1)});
-            const uint32_t runs = at(code.emit(Op::OpIAdd, u32_, {first, bucket}), 2);
+            const uint32_t runs = at(binary(code, Op::OpIAdd, first, bucket), 2);
             tools_.record.add_always(code, shard, runs, constant(1));
             tools_.record.add(code, shard, first, length);
             tools_.record.raise(code, record, at(first, 1), length);
@@ -322,19 +311,18 @@ void SiteCounting::finish() {
                   });
   }
   if (count_results_ == 0) return;
-  make_function(
-      count_results_, "tally.count_results", {boolean_, boolean_, boolean_, u32_},
-      [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-        const uint32_t nan = parameters[0], infinite = parameters[1], denormal = parameters[2];
-        const uint32_t special = code.emit(Op::OpLogicalOr, boolean_, {nan, infinite});
-        const uint32_t counted = code.emit(Op::OpLogicalOr, boolean_, {special, denormal});
-        code.if_then(counted, [&] {
-          const uint32_t if_not_nan =
-              code.emit(Op::OpSelect, u32_, {infinite, constant(1), constant(2)});
-          const uint32_t distance = code.emit(Op::OpSelect, u32_, {nan, constant(0), if_not_nan});
-          add_one(code, code.emit(Op::OpIAdd, u32_, {parameters[3], distance}));
-        });
-      });
+  make_function(count_results_, "tally.count_results", {boolean_, boolean_, boolean_, u32_},
+                [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                  const uint32_t nan = parameters[0], infinite = parameters[1],
+                                 denormal = parameters[2];
+                  const uint32_t special = compare(code, Op::OpLogicalOr, nan, infinite);
+                  const uint32_t counted = compare(code, Op::OpLogicalOr, special, denormal);
+                  code.if_then(counted, [&] {
+                    const uint32_t if_not_nan = select(code, infinite, constant(1), constant(2));
+                    const uint32_t distance = select(code, nan, constant(0), if_not_nan);
+                    add_one(code, binary(code, Op::OpIAdd, parameters[3], distance));
+                  });
+                });
 }
 
 }  // namespace tally::spirv

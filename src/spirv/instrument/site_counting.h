@@ -13,7 +13,7 @@
 
 namespace tally::spirv {
 
-class SiteCounting {
+class SiteCounting : WordCode {
  public:
   SiteCounting(CountingTools tools, SitePlan sites);
 
@@ -25,9 +25,7 @@ class SiteCounting {
   void finish();
 
  private:
-  Editor& editor() const { return tools_.context.editor; }
   const Module& module() const { return tools_.context.module(); }
-  uint32_t constant(uint32_t value) const { return editor().constant_u32(value); }
 
   void insert_loop(size_t number);
   void end_run(InstructionBuilder& code, size_t number);
@@ -70,7 +68,7 @@ class SiteCounting {
 
   CountingTools tools_;
   SitePlan sites_;
-  uint32_t none_, u32_, boolean_;
+  uint32_t none_;
   std::vector<uint32_t> lengths_;  // of the runs of loops so far: private variables
   // Functions; 0: not needed.
   uint32_t end_run_ = 0, end_all_runs_ = 0;

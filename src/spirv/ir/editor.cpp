@@ -159,6 +159,13 @@ void Editor::add_to_interface(const EntryPoint& entry, uint32_t variable) {
   listings_.push_back({entry.instruction, variable});
 }
 
+uint32_t Editor::new_private_variable(const EntryPoint& entry, uint32_t type, uint32_t initial) {
+  constexpr auto kPrivate = spv::StorageClass::Private;
+  const uint32_t variable = new_global_variable(type_pointer(kPrivate, type), kPrivate, initial);
+  add_to_interface(entry, variable);
+  return variable;
+}
+
 void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                                 std::initializer_list<uint32_t> operands) {
   append_instruction(section(Section::ExecutionMode), spv::Op::OpExecutionMode,

@@ -71,6 +71,8 @@ class Editor {
   // Adds a global variable to the interface. Below version 1.4, variables other than inputs and
   // outputs are ignored.
   void add_to_interface(const EntryPoint& entry, uint32_t variable);
+  // A private variable of the type, in the interface of the entry point. `initial`: a constant.
+  uint32_t new_private_variable(const EntryPoint& entry, uint32_t type, uint32_t initial);
   void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                           std::initializer_list<uint32_t> operands = {});
   // Replaces the function of an entry point by a new one, to which the execution modes move.

@@ -79,6 +79,7 @@ struct CounterPlan {
     uint32_t counter;
   };
   std::vector<SiteCounter> site_counters;
+  bool has_maxima = false;        // some of them are no sums
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 

@@ -13,8 +13,7 @@ namespace {
 
 using spv::Op;
 
-// Limits of an entry point. Each counter takes 8 bytes of every shard of a record.
-constexpr uint32_t kMaxLoops = 512;
+// The limit of an entry point. Each counter takes 8 bytes of every shard of a record.
 constexpr uint32_t kMaxValueCounters = 8192;
 constexpr uint32_t kCountersOfValues = 6;  // at most, of a site
 
@@ -221,13 +220,14 @@ class SitePlanner {
     for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
       const CfgBlock& block = cfg.blocks()[header];
       if (block.merge != MergeKind::Loop || !block.reachable) continue;
-      if (sites_.loops.size() == kMaxLoops) {
+      if (sites_.loops.size() == kMaxCountedLoops) {
         sites_.is_cut = true;
         return;
       }
       LoopSite loop{};
       loop.first_counter = add_counter(block.merge_instruction, SiteSlot::Iterations);
       add_counter(block.merge_instruction, SiteSlot::LongestRun);
+      plan_.has_maxima = true;
       for (uint32_t i = 0; i < kRunBuckets; ++i) {
         add_counter(block.merge_instruction,
                     static_cast<SiteSlot>(static_cast<uint32_t>(SiteSlot::Runs) + i));
