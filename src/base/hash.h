@@ -18,6 +18,7 @@ struct Hash128 {
   uint64_t low = 0;
 
   friend bool operator==(const Hash128&, const Hash128&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 

@@ -22,7 +22,7 @@ struct SpecializationConstant {
   void fields(Archive& archive) {
     archive(id, size, bits);
   }
-  auto operator<=>(const SpecializationConstant&) const = default;
+  auto operator<=>(const SpecializationConstant&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Ascending ids, each once.

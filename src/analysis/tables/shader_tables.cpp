@@ -523,7 +523,7 @@ class LineTable {
 
   void add_row(std::string location, std::string file, SourceOrigin origin,
                const std::set<uint32_t>& variants, const std::vector<uint64_t>& metrics,
-               std::string text) {
+               std::string_view text) {
     const Variant& first = variants_[*variants.begin()];
     const bool one = variants.size() == 1;
     Row row = {std::move(location),
@@ -534,7 +534,7 @@ class LineTable {
                one ? variant_text(model_, first) : std::string()};
     for (const uint64_t value : metrics) row.emplace_back(value);
     const size_t indent = std::min(text.find_first_not_of(" \t"), text.size());
-    row.push_back(text.substr(indent));
+    row.emplace_back(std::string(text.substr(indent)));
     table_.rows.push_back(std::move(row));
   }
 

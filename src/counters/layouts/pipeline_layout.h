@@ -120,7 +120,7 @@ struct PushReads {
     fixed |= other.fixed;
     return *this;
   }
-  auto operator<=>(const PushReads&) const = default;
+  auto operator<=>(const PushReads&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // The same for all layouts of a device.

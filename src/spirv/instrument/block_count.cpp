@@ -284,7 +284,7 @@ bool only_counts(const BlockCountOptions& options) {
 
 // Tells the user which functions are not counted, and whether there are sites that are not.
 std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
-  const std::string sites =
+  std::string sites =
       cuts_sites ? "it has more loops, or lines with values, than are counted" : "";
   if (graph.left_out.empty()) return sites;
   const uint32_t id = module.functions()[graph.left_out.front()].id;

@@ -123,7 +123,6 @@ namespace {
 using catalogue::Number;
 using probe::RegionWord;
 using spv::Op;
-using spv::StorageClass;
 
 }  // namespace
 

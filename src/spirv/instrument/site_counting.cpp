@@ -170,16 +170,18 @@ SiteCounting::Kinds SiteCounting::either(InstructionBuilder& code, const Kinds& 
 // Looks at bits: a compiler may assume that there are no NaNs.
 SiteCounting::Kinds SiteCounting::kinds_of(InstructionBuilder& code, uint32_t value,
                                            uint32_t type_id) {
-  if (const auto components = components_of(type_id)) {
-    return components->width == 64 ? kinds_of_doubles(code, value, *components)
-                                   : kinds_of_words(code, value, *components);
-  }
+  const auto kinds_of_vector = [&](uint32_t part, const Components& components) {
+    return components.width == 64 ? kinds_of_doubles(code, part, components)
+                                  : kinds_of_words(code, part, components);
+  };
+  if (const auto components = components_of(type_id)) return kinds_of_vector(value, *components);
   // A matrix.
   const Instruction type = *module().definition(type_id);
+  const Components rows = *components_of(type.operand(0));
   Kinds kinds;
   for (uint32_t column = 0; column < type.operand(1); ++column) {
     const uint32_t part = code.emit(Op::OpCompositeExtract, type.operand(0), {value, column});
-    const Kinds of_column = kinds_of(code, part, type.operand(0));
+    const Kinds of_column = kinds_of_vector(part, rows);
     kinds = column == 0 ? of_column : either(code, kinds, of_column);
   }
   return kinds;
