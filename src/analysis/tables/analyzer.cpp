@@ -366,9 +366,11 @@ Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
   if (by == By::Value) {
     return make_value_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
   }
-  return by == By::Line
-             ? make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, options)
-             : make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
+  if (by == By::Block)
+    return make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
+  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
+  if (!branches) return branches.error();
+  return make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, *branches, options);
 }
 
 Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) {
@@ -553,7 +555,7 @@ std::string why_no_rows(const Model& model, By by, const TableOptions& options) 
   if (by == By::Executable)
     return "the capture has no statistics of the driver's compiler here: capture with tally run "
            "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";
-  if (const std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
+  if (std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
   if (by == By::Loop || by == By::Value) return why_no_sites(model, by);
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";

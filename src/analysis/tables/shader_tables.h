@@ -18,10 +18,9 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSou
 Result<Table> make_executable_table(const Model& model, const TableOptions& options);
 
 // The table of source lines over all shaders. Shaders without lines are listed by instruction.
-
 // With `merge`, a line that several shaders share is one row.
 Result<Table> make_line_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                               const Variants& variants, const BlockTotals& totals,
-                              const TableOptions& options);
+                              const BranchTotals& branches, const TableOptions& options);
 
 }  // namespace tally::analysis

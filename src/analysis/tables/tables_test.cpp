@@ -166,6 +166,76 @@ TEST_F(Tables, discarded_invocations_are_a_share_where_the_shader_can_discard) {
   EXPECT_EQ(cell(shaders, 1, "discarded_share"), Cell());
 }
 
+// Line 1 has a loop, and line 2 a condition in it.
+const char* const kLoopAndCondition = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "loop.comp"
+OpSource GLSL 450 %file "for (uint i = 0; i < 10; ++i)
+  if (i > 6)
+    ++i;"
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%six = OpConstant %uint 6
+%ten = OpConstant %uint 10
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %file 1 1
+OpBranch %header
+%header = OpLabel
+OpLine %file 1 1
+%i = OpPhi %uint %zero %entry %next %continue
+%less = OpULessThan %bool %i %ten
+OpLoopMerge %merge %continue None
+OpBranchConditional %less %body %merge
+%body = OpLabel
+OpLine %file 2 1
+%big = OpUGreaterThan %bool %i %six
+OpSelectionMerge %after None
+OpBranchConditional %big %then %after
+%then = OpLabel
+OpLine %file 3 1
+%more = OpIAdd %uint %i %one
+OpBranch %after
+%after = OpLabel
+%now = OpPhi %uint %i %body %more %then
+OpBranch %continue
+%continue = OpLabel
+OpLine %file 1 1
+%next = OpIAdd %uint %now %one
+OpBranch %header
+%merge = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+
+TEST_F(Tables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_condition) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    // Of 4 invocations, two run 9 times and two 10 times.
+    scene.dispatch(
+        scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kLoopAndCondition))), {},
+        {}, {4, 42, 38, 19, 38, 38, 4});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table lines = require(analyzer.table(By::Line, {.sort = "location"}));
+  ASSERT_EQ(texts(lines, "location"),
+            (std::vector<std::string>{"loop.comp", "loop.comp:1", "loop.comp:2", "loop.comp:3"}));
+  EXPECT_EQ(cell(lines, 1, "trips_per_entry"), Cell(9.5));
+  EXPECT_EQ(cell(lines, 2, "trips_per_entry"), Cell());
+  EXPECT_EQ(cell(lines, 1, "taken_share"), Cell()) << "the loop's test is no condition of its own";
+  EXPECT_EQ(cell(lines, 2, "taken_share"), Cell(50.0));
+  EXPECT_EQ(cell(lines, 3, "taken_share"), Cell());
+}
+
 // Replaces a number by its sine; loads it a second time and multiplies it for nothing.
 const char* const kSine = R"(
 OpCapability Shader
