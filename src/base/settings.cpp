@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -77,6 +78,21 @@ void add_environment(Settings::Values& values) {
 }
 
 }  // namespace
+
+std::optional<Size> parse_size(std::string_view text) {
+  Size size;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, size.width);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != 'x') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, size.height);
+  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
+  return size;
+}
+
+bool is_region_size(const Size& size) {
+  const auto fits = [](uint32_t side) { return std::has_single_bit(side) && side <= 4096; };
+  return fits(size.width) && fits(size.height);
+}
 
 Settings::Values parse_settings_file(std::string_view text, std::string_view prefix) {
   Settings::Values values;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,16 @@ inline std::string_view trimmed(std::string_view text) {
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
+
+struct Size {
+  uint32_t width = 0, height = 0;
+};
+
+// "16x8". Nullopt: it is no such text.
+std::optional<Size> parse_size(std::string_view text);
+
+// True for a size that regions of a framebuffer can have: both sides powers of two up to 4096.
+bool is_region_size(const Size& size);
 
 class Settings {
  public:

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "picture/picture.h"
 #include "program.h"
@@ -56,6 +57,30 @@ TEST_F(RegionRun, regions_of_a_pass_add_up_to_its_fragment_shaders) {
   }
   EXPECT_EQ(passes, 2u * 2u);
   EXPECT_EQ(by_pass.size(), passes);
+}
+
+TEST_F(RegionRun, pixels_add_up_to_the_regions_that_contain_them) {
+  using Place = std::tuple<uint64_t, uint64_t, uint64_t>;  // pass, column and row of 8x8 pixels
+  const auto sums = [&](const std::string& size) {
+    std::map<Place, std::map<std::string, uint64_t>> of_place;
+    EXPECT_EQ(run("--regions=" + size, "--frames 1 --size 40x24").end.shell_status(), 0);
+    for (const auto& region : rows("--by region --top 0")) {
+      const Place place{region["pass_number"], region["x"].get<uint64_t>() / 8,
+                        region["y"].get<uint64_t>() / 8};
+      for (const char* counter : {"fragment_invocations", "fragment_instructions"})
+        of_place[place][counter] += region[counter].get<uint64_t>();
+      ++of_place[place]["regions"];
+    }
+    return of_place;
+  };
+  auto pixels = sums("1x1");
+  const auto regions = sums("8x8");
+  ASSERT_EQ(regions.size(), 2u * 5 * 3);
+  for (auto& [place, of_pixels] : pixels) {
+    EXPECT_EQ(of_pixels["regions"], 64u);
+    of_pixels["regions"] = 1;
+  }
+  EXPECT_EQ(pixels, regions);
 }
 
 TEST_F(RegionRun, regions_have_the_size_that_was_asked_for) {
@@ -161,7 +186,7 @@ TEST_F(RegionRun, what_cannot_be_is_said_in_one_line) {
   const auto size = run("--regions=32x33", "--frames 1 --size 32x32");
   EXPECT_EQ(size.end.shell_status(), 2);
   EXPECT_EQ(size.standard_error,
-            "tally: --regions=32x33: not WIDTHxHEIGHT in powers of two from 4 to 4096\n");
+            "tally: --regions=32x33: not WIDTHxHEIGHT in powers of two up to 4096\n");
   ASSERT_EQ(run("", "--frames 1 --size 32x32").end.shell_status(), 0);
   const auto none = report("--by region");
   EXPECT_EQ(none.end.shell_status(), 1);

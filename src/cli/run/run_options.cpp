@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "base/frame_range.h"
+#include "base/settings.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/drivers.h"
@@ -55,18 +54,10 @@ std::string limits_text(const RunOptions& options) {
 }
 
 Status check_regions(const RunOptions& options) {
-  unsigned width = 0, height = 0;
-  int end = -1;
-  const auto fits = [](unsigned side) {
-    return std::has_single_bit(side) && side >= 4 && side <= 4096;
-  };
   const std::string& text = options.regions;
   if (text.empty() || text == "true") return {};
-  if (std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
-      end == static_cast<int>(text.size()) && fits(width) && fits(height)) {
-    return {};
-  }
-  return Error{fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
+  if (const auto size = parse_size(text); size && is_region_size(*size)) return {};
+  return Error{fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two up to 4096", text)};
 }
 
 bool ends_at_labels(const RunOptions& options) { return !options.frame_label.empty(); }
@@ -104,14 +95,6 @@ std::vector<std::string> application_of(std::vector<std::string> before,
   if (!after_dashes.empty()) before.emplace_back("--");
   before.insert(before.end(), after_dashes.begin(), after_dashes.end());
   return before;
-}
-
-// Detects "--regions 16x16", which would run a program of that name.
-bool is_size(const std::string& text) {
-  unsigned width = 0, height = 0;
-  int end = -1;
-  return std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
-         end == static_cast<int>(text.size());
 }
 
 }  // namespace
@@ -338,7 +321,7 @@ void set_application(RunOptions& options, const std::vector<std::string>& before
   if (!before.empty() && before.front().starts_with('-')) {
     throw CLI::ParseError("unknown option " + before.front(), kFailed);
   }
-  if (options.regions == "true" && !before.empty() && is_size(before.front())) {
+  if (options.regions == "true" && !before.empty() && parse_size(before.front())) {
     throw CLI::ParseError("the size follows an equals sign: --regions=" + before.front(), kFailed);
   }
   options.application = application_of(before, after_dashes);

@@ -1,7 +1,6 @@
 #include "counters/base/options.h"
 
 #include <bit>
-#include <charconv>
 #include <initializer_list>
 #include <sstream>
 #include <string_view>
@@ -32,25 +31,15 @@ Value choose(const Settings& settings, std::string_view key, Value fallback,
   return fallback;
 }
 
-// "WxH", both powers of two from 4 to 4096.
 std::optional<RegionSize> parse_region_size(const Settings& settings) {
   const std::string text = settings.text("region_size", "");
   if (text.empty()) return std::nullopt;
-  unsigned width = 0;
-  unsigned height = 0;
-  const char* const end = text.data() + text.size();
-  const auto fits = [](unsigned side) {
-    return std::has_single_bit(side) && side >= 4 && side <= 4096;
-  };
-  const auto first = std::from_chars(text.data(), end, width);
-  const bool separated = first.ec == std::errc() && first.ptr != end && *first.ptr == 'x';
-  const auto second = std::from_chars(separated ? first.ptr + 1 : end, end, height);
-  if (separated && second.ec == std::errc() && second.ptr == end && fits(width) && fits(height)) {
-    return RegionSize{static_cast<uint32_t>(std::countr_zero(width)),
-                      static_cast<uint32_t>(std::countr_zero(height))};
+  if (const auto size = parse_size(text); size && is_region_size(*size)) {
+    return RegionSize{static_cast<uint32_t>(std::countr_zero(size->width)),
+                      static_cast<uint32_t>(std::countr_zero(size->height))};
   }
   log(LogLevel::Warning,
-      "setting region_size is \"{}\", not WIDTHxHEIGHT in powers of two from 4 to 4096", text);
+      "setting region_size is \"{}\", not WIDTHxHEIGHT in powers of two up to 4096", text);
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "counters/features/regions/state.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "counters/base/driver_profile.h"
@@ -47,10 +48,11 @@ RegionProperties region_properties(const PhysicalDevice& gpu, const Options& opt
   properties.size = options.region_size.value_or(default_size(gpu.subgroup_size));
   properties.subgroup_size = gpu.subgroup_size;
   properties.counters = static_cast<uint32_t>(region_counters(gpu, options).size());
-  // The default is one per pixel.
+  // The default is one per pixel, but several primitives can cover the pixels of a small region.
+  constexpr uint32_t kLeastPrimitivesLog2 = 4;
   properties.primitives_log2 =
       options.region_primitives == 0
-          ? properties.size.width_log2 + properties.size.height_log2
+          ? std::max(properties.size.width_log2 + properties.size.height_log2, kLeastPrimitivesLog2)
           : static_cast<uint32_t>(std::bit_width(options.region_primitives - 1));
   properties.region_alignment = probe::kRegionAccumulatorBytes;
   properties.row_alignment = probe::kRegionAccumulatorBytes;
