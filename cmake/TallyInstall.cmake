@@ -22,6 +22,10 @@ file(RELATIVE_PATH TALLY_PC_TO_PREFIX /prefix/${pkgconfigdir} /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tally.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tally.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally.pc DESTINATION ${pkgconfigdir})
 
+# The documents for users, which the programs name by their installed place (cli::document).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN developer EXCLUDE PATTERN make EXCLUDE PATTERN "*.mjs" EXCLUDE PATTERN "*.py" EXCLUDE PATTERN "*.1" EXCLUDE)
+
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 # The notices of what is compiled or linked into the programs, from Debian's packages.

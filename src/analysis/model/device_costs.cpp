@@ -1,12 +1,15 @@
 #include "analysis/model/device_costs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "catalogue/catalogue.h"
@@ -33,6 +36,13 @@ std::string place_in(const std::string& file, std::string_view text, size_t byte
 std::string place_of(const std::string& file, std::string_view text, const std::string& name) {
   const size_t found = text.find('"' + name + '"');
   return place_in(file, text, found == text.npos ? 0 : found + 1);
+}
+
+std::string class_ids() {
+  std::vector<std::string_view> ids;
+  for (size_t i = 0; i < spirv::kCostClassCount; ++i)
+    ids.push_back(catalogue::counter(spirv::counter_of(static_cast<spirv::CostClass>(i))).id);
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 std::optional<spirv::CostClass> class_with_id(const std::string& id) {
@@ -88,8 +98,8 @@ Result<DeviceCosts> DeviceCosts::parse(const std::string& file, std::string_view
   for (const auto& [key, value] : json["weights"].items()) {
     const auto cost = class_with_id(key);
     if (!cost)
-      return Error{fmt::format("{}: there is no class \"{}\" (docs/reference/cost.md has all)",
-                               place_of(file, text, key), key)};
+      return Error{fmt::format("{}: there is no class \"{}\"; the classes are {}",
+                               place_of(file, text, key), key, class_ids())};
     const double weight = value.is_number() ? value.get<double>() : -1;
     if (!(weight >= 0 && weight <= kMaxWeight))
       return Error{fmt::format("{}: the weight of \"{}\" is not a number from 0 to 1,000,000",

@@ -56,7 +56,7 @@ TEST(DeviceCosts, a_file_replaces_the_weights_that_it_names) {
 TEST(DeviceCosts, an_error_names_the_place_in_the_file) {
   EXPECT_EQ(weights_error("{\n  \"name\" 1}"), "d.json:2:10: this is not JSON");
   EXPECT_THAT(weights_error("{\"name\": \"a\",\n \"weights\": {\n  \"sine\": 4}}"),
-              StartsWith("d.json:3:3: there is no class \"sine\""));
+              StartsWith("d.json:3:3: there is no class \"sine\"; the classes are "));
   EXPECT_THAT(weights_error("{\"name\": \"a\",\n \"weights\": {\"fma\": -1}}"),
               StartsWith("d.json:2:14: the weight of \"fma\" is not a number from 0"));
   EXPECT_THAT(weights_error("{\"name\": \"a\",\n \"weights\": {\"fma\": \"1\"}}"),

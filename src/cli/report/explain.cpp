@@ -8,6 +8,7 @@
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/run/environment.h"
 #include "report/table/findings_report.h"
 #include "report/table/header.h"
 
@@ -72,7 +73,8 @@ void add_explain(CLI::App& app, Action& chosen) {
       ->type_name("FORMAT");
   command->footer(
       "Example: tally explain game.tally\n"
-      "The rules and their limits: docs/user/explain.md");
+      "The rules and their limits: " +
+      document("user/explain.md"));
   command->callback([options, &chosen] {
     chosen = [options] {
       const Status found = default_to_newest(options->file);

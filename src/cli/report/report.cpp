@@ -19,6 +19,7 @@
 #include "cli/files.h"
 #include "cli/html.h"
 #include "cli/options.h"
+#include "cli/run/environment.h"
 #include "picture/picture.h"
 #include "report/table/display_text.h"
 #include "report/table/header.h"
@@ -357,7 +358,9 @@ void add_report(CLI::App& app, Action& chosen) {
       ->add_option("--sources", options->sources,
                    "Find source files that debug information only names in this folder")
       ->type_name("FOLDER");
-  command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
+  command
+      ->add_option("--format", options->format,
+                   fmt::format("text or json ({})", document("reference/report-json.md")))
       ->check(one_of({"text", "json"}))
       ->type_name("FORMAT");
   command

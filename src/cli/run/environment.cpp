@@ -177,6 +177,13 @@ fs::path own_executable() {
   return fs::read_symlink("/proc/self/exe", error);
 }
 
+std::string document(const std::string& page) {
+  const fs::path installed =
+      own_executable().parent_path().parent_path() / "share/doc/tally" / page;
+  std::error_code error;
+  return fs::exists(installed, error) ? installed.string() : "docs/" + page;
+}
+
 Result<LayerSet> find_layers(const fs::path& executable) {
   if (executable.empty()) {
     return Error{

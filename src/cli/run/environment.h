@@ -78,6 +78,10 @@ struct LayerSet {
 // This program's own executable.
 std::filesystem::path own_executable();
 
+// A document as a user can open it: its installed file, or its path in the project. `page` is
+// "user/explain.md".
+std::string document(const std::string& page);
+
 // The folders of libraries in an installation or a build tree.
 std::vector<std::filesystem::path> library_folders(const std::filesystem::path& prefix);
 
