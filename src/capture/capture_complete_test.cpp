@@ -123,7 +123,7 @@ class ExitInSignalHandler : public ::testing::TestWithParam<const char*> {
     const Session session({.scenario = "exit_in_handler",
                            .how = how,
                            .environment = {{"TEST_SIGNAL_AFTER_MS", GetParam()},
-                                           {"FAKE_INSTRUMENTATION_SLOW_MS", "500"}}});
+                                           {"TALLY_TEST_NATIVE_SLOW_MS", "500"}}});
     EXPECT_EQ(session.exit_status(), 6) << session.errors();
     EXPECT_EQ(captured(session) + missing(session), 1);
   }

@@ -121,7 +121,7 @@ std::string ends_of(const Session& session) {
 class CaptureMarkedFrames : public ::testing::TestWithParam<bool> {
  protected:
   Session run(const std::string& scenario, Environment environment = {}) const {
-    if (GetParam()) environment["FAKE_FRAME_BOUNDARY"] = "1";
+    if (GetParam()) environment["TALLY_TEST_NATIVE_FRAME_BOUNDARY"] = "1";
     return testing::run(scenario, environment);
   }
   size_t below(size_t ends) const { return GetParam() ? ends : 0; }

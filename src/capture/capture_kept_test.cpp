@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 using Environment = std::map<std::string, std::string>;
 
 constexpr const char* kCounters = "VK_LAYER_TALLY_run";
-constexpr const char* kDouble = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_fake_instrumentation";
+constexpr const char* kDouble = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_test_native_driver";
 constexpr const char* kAllWithCopies = "0-1000000";  // a choice of frames that leaves none out
 
 Session run(const std::string& scenario, Environment environment, const char* layers) {

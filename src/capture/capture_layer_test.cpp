@@ -236,7 +236,7 @@ TEST(CaptureLayer, a_time_begins_where_the_one_before_has_ended_unless_there_was
 TEST(CaptureLayer, statistics_of_the_drivers_compiler_stand_beside_each_pipeline) {
   const Session session =
       run({.scenario = "render_pass",
-           .environment = {{"TALLY_STATISTICS", "1"}, {"FAKE_STATISTICS", "1"}}});
+           .environment = {{"TALLY_STATISTICS", "1"}, {"TALLY_TEST_NATIVE_STATISTICS", "1"}}});
   const auto statistics = *session.reader().pipeline_statistics();
   ASSERT_THAT(statistics, SizeIs(2 * 4)) << "two stages";
   const store::PipelineStatisticRow& spills = statistics[5];
@@ -258,13 +258,13 @@ TEST(CaptureLayer, statistics_of_the_drivers_compiler_stand_beside_each_pipeline
 
 TEST(CaptureLayer, statistics_are_not_asked_for_unless_they_are_wanted) {
   const Session session =
-      run({.scenario = "render_pass", .environment = {{"FAKE_STATISTICS", "1"}}});
+      run({.scenario = "render_pass", .environment = {{"TALLY_TEST_NATIVE_STATISTICS", "1"}}});
   EXPECT_THAT(*session.reader().pipeline_statistics(), IsEmpty());
 }
 
 TEST(CaptureLayer, statistics_that_the_application_asks_for_are_kept) {
   const Session session =
-      run({.scenario = "own_statistics", .environment = {{"FAKE_STATISTICS", "1"}}});
+      run({.scenario = "own_statistics", .environment = {{"TALLY_TEST_NATIVE_STATISTICS", "1"}}});
   EXPECT_THAT(*session.reader().pipeline_statistics(), SizeIs(4));
   EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 2);
 }
@@ -281,8 +281,8 @@ TEST(CaptureLayer, a_driver_without_statistics_is_named) {
 TEST(CaptureLayer, pipelines_have_no_statistics_if_the_driver_refuses_the_flags) {
   const Session session = run({.scenario = "render_pass",
                                .environment = {{"TALLY_STATISTICS", "1"},
-                                               {"FAKE_STATISTICS", "1"},
-                                               {"FAKE_INSTRUMENTATION_REFUSE", "1"}}});
+                                               {"TALLY_TEST_NATIVE_STATISTICS", "1"},
+                                               {"TALLY_TEST_NATIVE_REFUSE", "1"}}});
   EXPECT_THAT(*session.reader().pipeline_statistics(), IsEmpty());
   EXPECT_THAT(session.commands(), SizeIs(2));
 }
@@ -390,7 +390,7 @@ TEST(CaptureLayer, pipelines_that_were_bound_without_a_command_differ_from_those
 }
 
 TEST(CaptureLayer, instrumentation_begins_before_pipelines_are_bound_in_passes) {
-  run({.scenario = "render_pass", .environment = {{"FAKE_BINDS_COUNT", "1"}}});
+  run({.scenario = "render_pass", .environment = {{"TALLY_TEST_NATIVE_BINDS_COUNT", "1"}}});
 }
 
 TEST(CaptureLayer, every_process_is_captured) {
@@ -401,7 +401,7 @@ TEST(CaptureLayer, every_process_is_captured) {
 
 TEST(CaptureLayer, queues_without_graphics_are_measured) {
   const Session session =
-      run({.scenario = "resubmit", .environment = {{"FAKE_COMPUTE_ONLY", "1"}}});
+      run({.scenario = "resubmit", .environment = {{"TALLY_TEST_NATIVE_COMPUTE_ONLY", "1"}}});
   EXPECT_EQ(session.number("SELECT count(*) FROM queue WHERE flags & 1"), 0);
   EXPECT_THAT(executions(session), ElementsAre(1, 2, 3, 1, 2, 3));
 }
@@ -416,7 +416,7 @@ TEST(CaptureLayer, a_device_without_the_extension_runs_untouched) {
 
 TEST(CaptureLayer, a_driver_that_refuses_instrumented_pipelines_gets_plain_ones) {
   const Session session =
-      run({.scenario = "ten", .environment = {{"FAKE_INSTRUMENTATION_REFUSE", "1"}}});
+      run({.scenario = "ten", .environment = {{"TALLY_TEST_NATIVE_REFUSE", "1"}}});
   EXPECT_THAT(session.commands(), SizeIs(10));
   EXPECT_THAT(session.text("SELECT not_instrumented FROM pipeline"), HasSubstr("refused"));
 }

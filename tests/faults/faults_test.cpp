@@ -14,8 +14,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "api/driver/faults.h"
 #include "faults/scenarios.h"
+#include "stand_in/faults.h"
 #include "store/read/reader.h"
 #include "store/testing/test_capture.h"
 #include "store/write/collector.h"

@@ -226,7 +226,8 @@ class RayReplay : public RayAnswers {
   void start_replay() {
     const bool native = RayTracingDevice::supports_handle_replay(Context());
     start([](RayTracingDevice& rays) { rays.enable_handle_replay(); },
-          native ? std::vector<const char*>() : std::vector{"VK_LAYER_TALLY_test_driver"});
+          native ? std::vector<const char*>()
+                 : std::vector{"VK_LAYER_TALLY_test_performance_driver"});
   }
   // The create info of a pipeline that does not outlive this.
   std::vector<std::byte> capture(bool instrumented) {
@@ -361,7 +362,7 @@ TEST_F(RayAnswers, a_stage_that_cannot_be_instrumented_runs_and_the_others_are_c
 }
 
 TEST_F(RayAnswers, a_pipeline_that_the_driver_rejects_with_our_code_runs_without_it) {
-  start({}, {"VK_LAYER_TALLY_test_driver"});
+  start({}, {"VK_LAYER_TALLY_test_performance_driver"});
   setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
   const Pipeline pipeline = make_ray_pipeline(*context_, whole_pipeline());
   unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED");

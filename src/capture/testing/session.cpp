@@ -46,10 +46,10 @@ int run_client(const SessionOptions& options, store::Collector& collector,
   std::map<std::string, std::string> more = options.environment;
   more.insert({{"TALLY_CAPTURE_SOCKET", collector.socket_path()},
                {"TALLY_PROFILING_LOCK", "tally-session-" + std::to_string(getpid())},
-               {"FAKE_INSTRUMENTATION_REPORT", directory.file("broken")},
-               {"FAKE_INSTRUMENTATION_BEGINS", directory.file("begins")},
-               {"FAKE_FRAME_ENDS", directory.file("frame_ends")},
-               {"FAKE_INSTRUMENTATION_COUNTED", directory.file("counted")},
+               {"TALLY_TEST_NATIVE_REPORT", directory.file("broken")},
+               {"TALLY_TEST_NATIVE_BEGINS", directory.file("begins")},
+               {"TALLY_TEST_NATIVE_FRAME_ENDS", directory.file("frame_ends")},
+               {"TALLY_TEST_NATIVE_COUNTED", directory.file("counted")},
                {"VK_INSTANCE_LAYERS", options.layers},
                {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
   std::vector<std::string> environment = environment_with(more);

@@ -18,7 +18,7 @@ struct SessionOptions {
   std::string scenario;
   std::string how;
   std::map<std::string, std::string> environment;
-  std::string layers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_fake_instrumentation";
+  std::string layers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_test_native_driver";
   store::CollectorLimits limits;
   // Called while the client runs.
   std::function<void(store::Collector&, pid_t client)> meanwhile;

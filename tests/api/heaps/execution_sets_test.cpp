@@ -1,5 +1,5 @@
 // Execution sets of pipelines and shader objects with descriptor heaps, from which the device
-// chooses. newest_driver/ does not stand for these.
+// chooses. stand_in/newest/ does not stand for these.
 #include <array>
 #include <bit>
 

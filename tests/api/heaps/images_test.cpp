@@ -1,4 +1,4 @@
-// Images and samplers in heaps, and embedded samplers. newest_driver/ does not stand for these.
+// Images and samplers in heaps, and embedded samplers. stand_in/newest/ does not stand for these.
 #include <array>
 #include <utility>
 

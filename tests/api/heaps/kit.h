@@ -1,5 +1,5 @@
 // Shared by the tests of VK_EXT_descriptor_heap: a device with the extension, of the driver or of
-// newest_driver/ where the driver lacks it, and commands with push data.
+// stand_in/newest/ where the driver lacks it, and commands with push data.
 #pragma once
 
 #include <tally/vulkan_newest.h>
@@ -55,7 +55,7 @@ class HeapsTest : public CountersTest {
   VkCommandBuffer begin_secondary();
 
   // Write a descriptor into its heap: of a storage buffer, of an image in the layout GENERAL, of a
-  // sampler. They return its offset, a multiple of its size. Not on newest_driver/.
+  // sampler. They return its offset, a multiple of its size. Not on stand_in/newest/.
   uint32_t write_descriptor(uint32_t index, const Buffer& buffer);
   uint32_t write_image(uint32_t index, const Image& image, VkDescriptorType type);
   uint32_t write_sampler(uint32_t index, const VkSamplerCreateInfo& sampler);

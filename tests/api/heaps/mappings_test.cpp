@@ -1,5 +1,5 @@
 // Bindings that are mapped to push data, to what a heap holds in place of descriptors, and to
-// shader records. newest_driver/ does not stand for these.
+// shader records. stand_in/newest/ does not stand for these.
 #include <array>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Descriptor heaps with pipelines that newest_driver/ does not stand for: of rays, and of commands
-// that the device generates.
+// Descriptor heaps with pipelines that stand_in/newest/ does not stand for: of rays, and of
+// commands that the device generates.
 #include "add.rgen.h"
 #include "api/heaps/kit.h"
 #include "rounds.comp.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "api/kit.h"
-#include "api/newest_driver/newest_driver.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "stand_in/newest/driver.h"
 #include "support/environment.h"
 
 namespace tally::test {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <string>
 
-#include "api/driver/counters.h"
 #include "api/performance/performance_kit.h"
+#include "stand_in/performance/answers.h"
 
 namespace tally::test {
 namespace {
@@ -21,7 +21,7 @@ constexpr auto kResetInSameCall = "VUID-vkCmdBeginQuery-None-02863";
 
 ContextOptions with_driver() {
   ContextOptions options;
-  options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
+  options.driver_layers.push_back("VK_LAYER_TALLY_test_performance_driver");
   return options;
 }
 
@@ -46,14 +46,14 @@ class DriverCountersTest : public PerformanceTest {
                     "driver.current", "driver.temperature",
                     "workgroups"};
   void expect_all(const Performance& query, uint32_t dispatches, uint32_t groups) {
-    EXPECT_EQ(query.real("driver.clock"), driver::kClockRead);
+    EXPECT_EQ(query.real("driver.clock"), performance::kClockRead);
     EXPECT_EQ(query.number("compute_shader_invocations"), 8 * groups);
     EXPECT_GT(query.number("gpu_time"), 0u);
     EXPECT_EQ(query.number("driver.dispatches"), dispatches) << "and none of the layer's own";
     EXPECT_EQ(query.number("dispatches"), dispatches);
     EXPECT_EQ(query.number("driver.runs"), 1u) << "without a reset each pass runs once";
-    EXPECT_EQ(static_cast<int32_t>(query.number("driver.current")), driver::kCurrentRead);
-    EXPECT_EQ(query.real("driver.temperature"), driver::kTemperatureRead);
+    EXPECT_EQ(static_cast<int32_t>(query.number("driver.current")), performance::kCurrentRead);
+    EXPECT_EQ(query.real("driver.temperature"), performance::kTemperatureRead);
     EXPECT_EQ(query.number("workgroups"), groups);
   }
 };
@@ -61,23 +61,24 @@ class DriverCountersTest : public PerformanceTest {
 TEST_F(DriverCountersTest, its_counters_come_first_under_its_uuids_and_ours_follow) {
   const std::vector<VkPerformanceCounterKHR> both = counters();
   const Ids both_names = names();
-  for (uint32_t i = 0; i < driver::kCounters; ++i) {
-    EXPECT_EQ(both_names[i], driver::kAll[i].name);
-    EXPECT_EQ(both[i].unit, driver::kAll[i].unit);
-    EXPECT_EQ(both[i].scope, driver::kAll[i].scope);
-    EXPECT_EQ(both[i].storage, driver::kAll[i].storage);
+  for (uint32_t i = 0; i < performance::kCounters; ++i) {
+    EXPECT_EQ(both_names[i], performance::kAll[i].name);
+    EXPECT_EQ(both[i].unit, performance::kAll[i].unit);
+    EXPECT_EQ(both[i].scope, performance::kAll[i].scope);
+    EXPECT_EQ(both[i].storage, performance::kAll[i].storage);
     EXPECT_THAT(both[i].uuid, Each(i + 1));
   }
   start_performance();
   const Ids ours = names();
-  EXPECT_EQ(Ids(both_names.begin() + driver::kCounters, both_names.end()), ours);
+  EXPECT_EQ(Ids(both_names.begin() + performance::kCounters, both_names.end()), ours);
   for (size_t i = 0; i < ours.size(); ++i) {
-    EXPECT_TRUE(std::ranges::equal(both[driver::kCounters + i].uuid, counters()[i].uuid));
+    EXPECT_TRUE(std::ranges::equal(both[performance::kCounters + i].uuid, counters()[i].uuid));
   }
 }
 
 TEST_F(DriverCountersTest, short_arrays_get_what_fits_of_both) {
-  for (const uint32_t capacity : {0u, 4u, uint32_t{driver::kCounters}, driver::kCounters + 2u}) {
+  for (const uint32_t capacity :
+       {0u, 4u, uint32_t{performance::kCounters}, performance::kCounters + 2u}) {
     std::vector<VkPerformanceCounterDescriptionKHR> descriptions(
         capacity + 1, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR});
     uint32_t count = capacity;
@@ -216,7 +217,7 @@ TEST_F(DriverCountersTest, a_query_of_a_whole_command_buffer_is_all_of_it) {
   const Performance query(*this, {"driver.whole", "compute_shader_invocations", "gpu_time"});
   ASSERT_EQ(query.passes(), 2u);
   query.run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 9); });
-  EXPECT_EQ(static_cast<int64_t>(query.number("driver.whole")), driver::kWholeRead);
+  EXPECT_EQ(static_cast<int64_t>(query.number("driver.whole")), performance::kWholeRead);
   EXPECT_THAT(error_ids(), Each(AnyOf(kResetInSameCall, "VUID-vkCmdEndQuery-queryPool-03227")));
   EXPECT_EQ(query.number("compute_shader_invocations"), 72u);
   EXPECT_GT(query.number("gpu_time"), 0u);

@@ -2,10 +2,10 @@
 // (driver/counters.h), so that shaders can detect it.
 #include <cstdlib>
 
-#include "api/driver/counters.h"
 #include "api/performance/performance_kit.h"
 #include "full_screen.vert.h"
 #include "pushed_bytes.frag.h"
+#include "stand_in/performance/answers.h"
 
 namespace tally::test {
 namespace {
@@ -15,16 +15,16 @@ constexpr uint32_t kCountPass = 0, kTimePass = 1;
 class TimePass : public PerformanceTest {
  protected:
   void SetUp() override {
-    setenv(driver::kMarks, "1", 1);
+    setenv(performance::kMarks, "1", 1);
     start_marked();
   }
-  void TearDown() override { unsetenv(driver::kMarks); }
+  void TearDown() override { unsetenv(performance::kMarks); }
 
   void start_marked(ContextOptions options = {}) {
     values_.reset();
     set_.reset();
     layout_ = {};
-    options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
+    options.driver_layers.push_back("VK_LAYER_TALLY_test_performance_driver");
     // The driver marks with the VkPipeline that it created; the application must see the same
     // handle.
     const auto disabled = VK_VALIDATION_FEATURE_DISABLE_UNIQUE_HANDLES_EXT;
@@ -58,7 +58,7 @@ class TimePass : public PerformanceTest {
   // If the GPU cannot skip commands, there is one pipeline for both passes.
   void expect_the_applications_in_the_time_pass(const Performance& query, VkCommandBuffer commands,
                                                 VkPipeline pipeline) {
-    const uint32_t plain = driver::mark_of(pipeline);
+    const uint32_t plain = performance::mark_of(pipeline);
     const uint32_t counting = run_pass(query, commands, kCountPass);
     EXPECT_NE(counting, 0u);
     EXPECT_NE(counting, plain);
@@ -111,7 +111,7 @@ TEST_F(TimePass, draws_with_the_applications_pipeline) {
     query.submit(commands, pass);
     return target.read().back();
   };
-  const uint32_t plain = driver::mark_of(pipeline);
+  const uint32_t plain = performance::mark_of(pipeline);
   const uint32_t counting = pixel_after(kCountPass);
   EXPECT_NE(counting, plain);
   EXPECT_EQ(pixel_after(kTimePass), conditional_ ? plain : counting);

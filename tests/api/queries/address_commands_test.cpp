@@ -1,6 +1,6 @@
 // Emulated queries of commands that name memory by its address, with custom restart indices, and
-// around vkCmdEndRendering2KHR. Where the driver lacks these extensions, newest_driver/ stands for
-// one that has them.
+// around vkCmdEndRendering2KHR. Where the driver lacks these extensions, stand_in/newest/ stands
+// for one that has them.
 #include <tally/vulkan_newest.h>
 
 #include "api/queries/restart.h"

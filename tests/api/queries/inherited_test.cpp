@@ -184,7 +184,7 @@ class DriversOwn : public QueryTypes {
 
   Context& start_driver(bool with_layer, const char* emulated_types = "") {
     ContextOptions options;
-    if (claims_) options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
+    if (claims_) options.driver_layers.push_back("VK_LAYER_TALLY_test_performance_driver");
     if (!with_layer) return start(false, options);
     options.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
                                  VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,

@@ -1,9 +1,9 @@
 // Variants of shader objects are made when a recording first wants them. The test driver counts the
 // shader objects that it creates, and refuses set layouts that do not exist.
-#include "api/driver/counters.h"
 #include "api/queries/late_variants.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "stand_in/performance/answers.h"
 #include "support/counting_allocator.h"
 #include "support/shader_objects.h"
 
@@ -21,17 +21,19 @@ class LateShaderObjects : public LateVariantsTest,
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
     static VkPhysicalDeviceShaderObjectFeaturesEXT shaders{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, &instrumentation, VK_TRUE};
-    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"},
+    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_performance_driver"},
                  .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
                                        VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
                  .device_next = &shaders});
   }
 
   uint32_t created() {
-    return context().function<driver::CreatedShaders>(driver::kCreatedShaders)(context().device());
+    return context().function<performance::CreatedShaders>(performance::kCreatedShaders)(
+        context().device());
   }
   uint32_t set_layouts() {
-    return context().function<driver::SetLayouts>(driver::kSetLayouts)(context().device());
+    return context().function<performance::SetLayouts>(performance::kSetLayouts)(
+        context().device());
   }
   std::unique_ptr<ShaderObjects> make_orange(VkShaderCreateFlagsEXT flags = 0,
                                              std::vector<VkDescriptorSetLayout> sets = {}) {

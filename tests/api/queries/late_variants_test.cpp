@@ -1,9 +1,9 @@
 // Variants of pipelines are made when a recording first wants them. The test driver counts the
 // pipelines that it creates.
 #include "api/queries/late_variants.h"
-#include "api/driver/counters.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "stand_in/performance/answers.h"
 
 namespace tally::test {
 namespace {
@@ -16,7 +16,7 @@ class LateVariants : public LateVariantsTest {
     setenv("TALLY_COMPILE_AHEAD", "never", 1);
     static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
-    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"},
+    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_performance_driver"},
                  .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
                  .device_next = &feature});
   }
@@ -26,7 +26,7 @@ class LateVariants : public LateVariantsTest {
   }
 
   uint32_t created() {
-    return context().function<driver::CreatedGraphics>(driver::kCreatedGraphics)(
+    return context().function<performance::CreatedGraphics>(performance::kCreatedGraphics)(
         context().device());
   }
   Pipeline make_orange(const void* next = nullptr) {

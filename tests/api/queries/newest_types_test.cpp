@@ -1,7 +1,7 @@
-// Query types that no driver here has: newest_driver/ stands for one. They reach the driver, which
-// answers them, while the layer emulates all other types around them.
-#include "api/newest_driver/newest_driver.h"
+// Query types that no driver here has: stand_in/newest/ stands for one. They reach the driver,
+// which answers them, while the layer emulates all other types around them.
 #include "api/queries/kit.h"
+#include "stand_in/newest/driver.h"
 #include "support/environment.h"
 
 namespace tally::test {

@@ -1,9 +1,9 @@
 // When emulated occlusion queries use queries of the driver: the test driver counts that.
 #include <cstdlib>
 
-#include "api/driver/counters.h"
 #include "api/queries/occlusion_scene.h"
 #include "depth_columns.frag.h"
+#include "stand_in/performance/answers.h"
 #include "stores.frag.h"
 
 namespace tally::test {
@@ -12,9 +12,9 @@ namespace {
 class QueriesOfTheDriver : public OcclusionScene {
  protected:
   void SetUp() override { begin(); }
-  void TearDown() override { unsetenv(driver::kNoHostReset); }
+  void TearDown() override { unsetenv(performance::kNoHostReset); }
   void begin() {
-    restart(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"}});
+    restart(true, {.driver_layers = {"VK_LAYER_TALLY_test_performance_driver"}});
     info_ = with_depth(VK_COMPARE_OP_LESS);
   }
   // One draw: how often queries of the driver are used, and the result with its status.
@@ -28,7 +28,8 @@ class QueriesOfTheDriver : public OcclusionScene {
     const Pipeline pipeline = make(full_screen_vert, fragment, info_);
     const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
     const auto uses = [&] {
-      return context().function<driver::UsesOfQueries>(driver::kUsesOfQueries)(context().device());
+      return context().function<performance::UsesOfQueries>(performance::kUsesOfQueries)(
+          context().device());
     };
     Numbers numbers;
     const uint32_t before = uses();
@@ -62,7 +63,7 @@ TEST_F(QueriesOfTheDriver, are_used_only_where_no_shader_counts) {
 }
 
 TEST_F(QueriesOfTheDriver, are_not_used_if_the_host_cannot_reset_them) {
-  setenv(driver::kNoHostReset, "1", 1);
+  setenv(performance::kNoHostReset, "1", 1);
   begin();
   EXPECT_EQ(numbers_of(plain_frag), (Numbers{0, {0, VK_QUERY_RESULT_STATUS_COMPLETE_KHR}}));
   EXPECT_EQ(numbers_of(depth_columns_frag),
