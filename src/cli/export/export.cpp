@@ -12,11 +12,8 @@
 #include "cli/export/data_set.h"
 #include "cli/files.h"
 #include "cli/options.h"
-#include "report/export/callgrind.h"
 #include "report/export/data_set.h"
-#include "report/export/flat_stacks.h"
-#include "report/export/perfetto.h"
-#include "report/export/pprof.h"
+#include "report/export/exports.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {

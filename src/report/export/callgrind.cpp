@@ -1,4 +1,4 @@
-#include "report/export/callgrind.h"
+#include "report/export/exports.h"
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "analysis/model/counts.h"
-#include "report/export/call_tree.h"
 #include "report/table/display_text.h"
 
 namespace tally::report {
@@ -18,7 +17,6 @@ namespace {
 
 using analysis::BlockValues;
 using analysis::CallCost;
-using analysis::kNone;
 using analysis::SelfCost;
 
 constexpr const char* kCommandsFile = "(commands)";

@@ -1,4 +1,4 @@
-#include "report/export/perfetto.h"
+#include "report/export/exports.h"
 
 #include <fmt/format.h>
 

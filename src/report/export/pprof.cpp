@@ -1,4 +1,4 @@
-#include "report/export/pprof.h"
+#include "report/export/exports.h"
 
 #include <algorithm>
 #include <limits>
