@@ -1,6 +1,6 @@
 // libEGL_tally_<n>.so.0: a further slot (place.h). Built once per slot; TALLY_SLOT is the slot's
 // number.
-#include "egl/vendor/main.h"
+#include "egl/vendor/vendor_slot.h"
 
 extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(
     uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* vendor,

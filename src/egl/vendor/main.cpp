@@ -1,6 +1,4 @@
 // libEGL_tally.so.0: the entry point that libEGL calls.
-#include "egl/vendor/main.h"
-
 #include <dlfcn.h>
 
 #include <array>

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,7 +21,13 @@
 
 #include "egl/driver/driver.h"
 #include "egl/front/thunks.h"
-#include "egl/vendor/glvnd.h"
+
+// libglvnd's interface for vendor libraries includes GL's headers without declarations, so ours
+// must come first.
+// clang-format off
+#include "egl/gl/headers.h"
+#include <glvnd/libeglabi.h>
+// clang-format on
 
 namespace tally::egl {
 
@@ -101,3 +109,11 @@ class VendorSlot {
 };
 
 }  // namespace tally::egl
+
+extern "C" {
+// __egl_Main of a slot. In the library of the first slot, which holds all state.
+__attribute__((visibility("default"))) EGLBoolean tally_egl_main(size_t slot, uint32_t version,
+                                                                 const __EGLapiExports* exports,
+                                                                 __EGLvendorInfo* vendor,
+                                                                 __EGLapiImports* imports);
+}
