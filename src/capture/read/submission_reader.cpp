@@ -110,7 +110,7 @@ bool SubmissionReader::given_up() const { return store::monotonic_ns() > give_up
 // Returns false if there are none.
 bool SubmissionReader::await_items(std::unique_lock<std::mutex>& lock) {
   idle_ = true;
-  added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); });
+  added_.wait_for(lock, kIdleTime, [this] { return stopping_ || !items_.empty(); });
   idle_ = false;
   if (items_.empty()) return false;
   added_.wait_for(lock, kGatherTime, [this] { return urgent(); });

@@ -18,10 +18,10 @@
 #include <mutex>
 #include <vector>
 
+#include "base/quiet_thread.h"
 #include "capture/base/tables.h"
 #include "capture/send/reporter.h"
 #include "capture/submit/submission.h"
-#include "store/stream/on_demand_thread.h"
 #include "vk/queue_timeline.h"
 
 namespace tally::capture {
@@ -90,7 +90,7 @@ class SubmissionReader {
   bool reading_ = false;  // the first item has completed
   bool stopping_ = false;
   std::atomic<int64_t> give_up_ns_ = INT64_MAX;
-  store::OnDemandThread thread_{"tally-read"};  // guarded by mutex_
+  OnDemandThread thread_{"tally-read"};  // guarded by mutex_
 };
 
 }  // namespace tally::capture

@@ -26,9 +26,9 @@
 #include <string>
 
 #include "base/kept_fd.h"
+#include "base/quiet_thread.h"
 #include "base/status.h"
 #include "store/stream/ledger.h"
-#include "store/stream/on_demand_thread.h"
 #include "store/stream/stream.h"
 #include "store/stream/stream_codec.h"
 
