@@ -162,6 +162,9 @@ enum class Number : uint32_t {
   ZeroDivisions,
   NegativeOperands,
   IndicesOutOfRange,
+  TimedCycles,
+  TimedRuns,
+  TimedInvocations,
 
   FragmentWarps = 768,
   FragmentInvocations,

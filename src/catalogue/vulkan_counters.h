@@ -18,6 +18,7 @@ constexpr std::string_view kControl = "Control and cooperation";
 constexpr std::string_view kBranches = "Branches";
 constexpr std::string_view kLoops = "Loops";
 constexpr std::string_view kUnwanted = "Values";
+constexpr std::string_view kClocks = "Clocks";
 constexpr std::string_view kRay = "Rays";
 constexpr std::string_view kMatrix = "Matrices";
 constexpr std::string_view kRegion = "Regions of a framebuffer";
@@ -300,6 +301,14 @@ inline constexpr Counter kVulkanCounters[] = {
          "Times one took the root, the logarithm or a power of a negative number."),
     site(Number::IndicesOutOfRange, "indices_out_of_range", "Indices out of range", kUnwanted,
          "Times an index was beyond the end of its array, vector or matrix."),
+
+    site(Number::TimedCycles, "timed_cycles", "Timed cycles", kClocks,
+         "Ticks of the subgroup's clock (VK_KHR_shader_clock) from the begin to the end of the "
+         "shader, the loop or the call, summed over the invocations that are timed."),
+    site(Number::TimedRuns, "timed_runs", "Timed runs", kClocks,
+         "Times that a timed invocation came to that end."),
+    site(Number::TimedInvocations, "timed_invocations", "Timed invocations", kClocks,
+         "Invocations of the shader that are timed."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "

@@ -151,6 +151,44 @@ TEST_F(ReplaceRun, runs_of_loops_and_unwanted_values_are_counted_on_request) {
   EXPECT_EQ(values[0]["zero_divisions"], 0u);
 }
 
+TEST_F(ReplaceRun, cycles_of_a_shader_are_split_among_its_functions_and_loops) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  EXPECT_THAT(tally("report --by clock before.tally").standard_error,
+              HasSubstr("the capture has no cycles: capture with tally run --clocks"));
+  EXPECT_EQ(run("after.tally", "--clocks=3").standard_error,
+            "tally: --clocks=3: not a power of two up to 65536\n");
+  const auto after = run("after.tally", "--clocks=1");
+  ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+  EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
+  EXPECT_EQ(tally("diff before.tally after.tally").end.shell_status(), 0) << "counts are the same";
+  for (const char* shader : {"blur.comp", "scene.frag"}) {
+    SCOPED_TRACE(shader);
+    const auto result =
+        tally("report --format json after.tally --by clock --shader " + std::string(shader));
+    if (result.end.shell_status() != 0) {
+      EXPECT_THAT(result.standard_error, HasSubstr("the device has no shaderSubgroupClock"));
+      GTEST_SKIP() << "no clock";
+    }
+    const auto rows = nlohmann::json::parse(result.standard_output)["tables"][0]["rows"];
+    uint64_t whole = 0, sum = 0, runs = 0, loops = 0;
+    for (const auto& row : rows) {
+      sum += row["self_cycles"].get<uint64_t>();
+      EXPECT_LE(row["self_cycles"], row["cycles"]);
+      EXPECT_GT(row["timed_runs"], 0u);
+      loops += row["part"] == "loop";
+      if (row["part"] == "loop" || row["function"] != "main") continue;
+      whole = row["cycles"], runs = row["timed_runs"];
+    }
+    EXPECT_GT(whole, 0u);
+    EXPECT_EQ(sum, whole) << "each invocation is in one of them at a time";
+    EXPECT_GE(loops, 1u);
+    const auto shaders =
+        tally("report --format json after.tally --by shader --shader " + std::string(shader));
+    const auto counted = nlohmann::json::parse(shaders.standard_output)["tables"][0]["rows"];
+    EXPECT_EQ(runs, counted[0]["invocations"].get<uint64_t>());
+  }
+}
+
 TEST_F(ReplaceRun, a_shader_is_found_by_the_start_of_its_hash) {
   ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
   const auto reader = store::Reader::open(folder_.file("before.tally"));

@@ -98,8 +98,9 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     options.placement = spirv::Placement::Every;
   });
   add("sites", [](auto& options) { options.sites = {.loops = true, .values = true}; });
+  add("clocks", [](auto& options) { options.sites.clocks = true; });
   add("sites-by-lane", [](auto& options) {
-    options.sites = {.loops = true, .values = true};
+    options.sites = {.loops = true, .values = true, .clocks = true, .clocks_log2 = 0};
     options.counting = spirv::Counting::Lane;
     options.subgroup_operations = options.int64 = options.int64_atomics = false;
   });

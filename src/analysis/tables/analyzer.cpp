@@ -351,6 +351,7 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
     case By::Function:
     case By::CallTree:
     case By::Value:
+    case By::Clock:
       break;
   }
   return code_table(by, options);
@@ -365,6 +366,9 @@ Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
     return make_call_tree_table(*model_, *codes_, *variants_, **blocks, options);
   if (by == By::Value) {
     return make_value_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+  }
+  if (by == By::Clock) {
+    return make_clock_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
   }
   if (by == By::Block)
     return make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
@@ -534,18 +538,26 @@ std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
 namespace {
 
 std::string why_no_sites(const Model& model, By by) {
-  const bool of_loops = by == By::Loop;
   const bool counted = std::ranges::any_of(model.site_metrics, [&](const auto& metric) {
-    return spirv::is_of_loop(metric.second) == of_loops;
+    if (spirv::is_of_clock(metric.second)) return by == By::Clock;
+    return spirv::is_of_loop(metric.second) ? by == By::Loop : by == By::Value;
   });
   if (!counted) {
-    return fmt::format("the capture has no counts of {0}: capture with tally run --{0}",
-                       of_loops ? "loops" : "values");
+    return fmt::format("the capture has no {0}: capture with tally run --{1}",
+                       by == By::Loop    ? "counts of loops"
+                       : by == By::Value ? "counts of values"
+                                         : "cycles",
+                       by == By::Loop    ? "loops"
+                       : by == By::Value ? "values"
+                                         : "clocks");
   }
-  return of_loops
-             ? "no loop ran in the selection"
-             : "no line of the selection gave a NaN, an infinite or a denormal number, divided "
-               "by zero, took the root of a negative number or had an index out of range";
+  if (by == By::Loop) return "no loop ran in the selection";
+  if (by == By::Clock) {
+    return "no invocation of the selection was timed: few ran, or the device has no "
+           "shaderSubgroupClock (VK_KHR_shader_clock)";
+  }
+  return "no line of the selection gave a NaN, an infinite or a denormal number, divided by zero, "
+         "took the root of a negative number or had an index out of range";
 }
 
 }  // namespace
@@ -556,7 +568,7 @@ std::string why_no_rows(const Model& model, By by, const TableOptions& options) 
     return "the capture has no statistics of the driver's compiler here: capture with tally run "
            "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";
   if (std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
-  if (by == By::Loop || by == By::Value) return why_no_sites(model, by);
+  if (by == By::Loop || by == By::Value || by == By::Clock) return why_no_sites(model, by);
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";
   if (model.commands.empty())

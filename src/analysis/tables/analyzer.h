@@ -38,6 +38,7 @@ enum class By {
   Block,
   Loop,
   Value,
+  Clock,
   Pipeline,
   Frame,
   Label,
@@ -50,8 +51,8 @@ enum class By {
 
 // The names of By's values for users, in the same order.
 inline constexpr std::string_view kByNames[] = {
-    "draw",  "pass",  "shader",  "line",   "block",      "loop",     "value",    "pipeline",
-    "frame", "label", "counter", "region", "executable", "function", "call-tree"};
+    "draw",     "pass",  "shader", "line",    "block",  "loop",       "value",    "clock",
+    "pipeline", "frame", "label",  "counter", "region", "executable", "function", "call-tree"};
 
 std::optional<By> by_from_name(std::string_view name);
 

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/cost/shader_loops.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
@@ -20,7 +21,7 @@ namespace {
 
 using spirv::SiteSlot;
 
-constexpr size_t kSlots = static_cast<size_t>(SiteSlot::OutOfRange) + 1;
+constexpr size_t kSlots = static_cast<size_t>(SiteSlot::OutOfRange) + 1;  // those that are summed
 using SlotValues = std::array<uint64_t, kSlots>;
 
 uint64_t slot_value(const SlotValues& values, SiteSlot slot) {
@@ -42,6 +43,10 @@ struct SiteRow {
   uint64_t executions = 0;  // of the block of a site that was executed most
 };
 
+std::string without_indent(const std::string& text) {
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
 class SiteRows {
  public:
   SiteRows(const Model& model, ShaderCodes& codes, ShaderSources& sources, const Variants& variants,
@@ -58,7 +63,7 @@ class SiteRows {
   Result<std::vector<SiteRow>> find(const Progress& progress) {
     std::map<uint32_t, std::map<uint32_t, SlotValues>> sites;  // by variant and site
     const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
-      if (spirv::is_of_loop(v.slot) != of_loops_) return;
+      if (spirv::is_of_clock(v.slot) || spirv::is_of_loop(v.slot) != of_loops_) return;
       const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
       add_slot(sites[variant][spirv::word_offset_of(v.site)], v.slot, v.value);
     });
@@ -118,10 +123,6 @@ class SiteRows {
       rows_[row].executions =
           std::max(rows_[row].executions, totals_->executions(variant, place.block));
     }
-  }
-
-  static std::string without_indent(const std::string& text) {
-    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
   }
 
   static SiteRow row_of(uint32_t variant, const ShaderSource& source,
@@ -288,6 +289,193 @@ Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSou
   table.id = "value";
   table.title = "Unwanted values";
   return finish_site_table(std::move(table), fields, rows.size(), model, sources, "", options);
+}
+
+namespace {
+
+// A function or a loop of a shader variant, and what was timed in it.
+struct ClockRow {
+  SiteRow site;
+  std::string function = {};
+  bool is_loop = false;
+  uint64_t cycles = 0, runs = 0;
+  uint64_t inside = 0;  // cycles of the functions and loops directly in it
+
+  uint64_t self() const { return cycles < inside ? 0 : cycles - inside; }
+};
+
+class ClockRows {
+ public:
+  ClockRows(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+            const Variants& variants, const BlockTotals& totals)
+      : model_(model), codes_(codes), sources_(sources), variants_(variants), totals_(totals) {}
+
+  Result<std::vector<ClockRow>> find(const Progress& progress) {
+    struct Site {
+      uint64_t cycles = 0, runs = 0;
+    };
+    std::map<uint32_t, std::map<uint32_t, Site>> sites;  // by variant and word offset
+    const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
+      if (!spirv::is_of_clock(v.slot)) return;
+      const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
+      Site& site = sites[variant][spirv::word_offset_of(v.site)];
+      if (v.slot == SiteSlot::Cycles) site.cycles = saturating_sum(site.cycles, v.value);
+      if (v.slot == SiteSlot::TimedRuns) site.runs = saturating_sum(site.runs, v.value);
+      if (v.slot == SiteSlot::TimedInvocations) timed_ = saturating_sum(timed_, v.value);
+    });
+    if (!status) return status.error();
+    for (const auto& [variant, of_variant] : sites) {
+      const auto& code = codes_.of(variants_[variant].shader);
+      if (!code.ok()) continue;
+      Finder finder{*this, *code, variant, ShaderLoops(*code), {}, {}};
+      for (const auto& [offset, site] : of_variant) finder.add(offset, site.cycles, site.runs);
+      finder.finish();
+      invocations_ = saturating_sum(invocations_, totals_.executions(variant, 0));
+    }
+    return std::move(rows_);
+  }
+
+  std::string note() const {
+    return fmt::format(
+        "{} of {} invocations were timed. A run is one of an invocation; cycles are ticks of its "
+        "subgroup's clock, with the time that it waits for other work.",
+        timed_, invocations_);
+  }
+
+ private:
+  // The rows of one variant.
+  struct Finder {
+    ClockRows& rows;
+    const ShaderCode& code;
+    uint32_t variant;
+    ShaderLoops loops;
+    std::map<uint32_t, size_t> functions;              // rows, by number in the map
+    std::map<uint32_t, size_t> of_header;              // rows of loops, by their first block
+    std::vector<std::pair<uint32_t, uint64_t>> timed;  // blocks with a loop or call in them, cycles
+    std::vector<uint32_t> without;  // of `timed`: the loop that it is itself, by its first block
+
+    void add(uint32_t offset, uint64_t cycles, uint64_t runs) {
+      const std::array<uint32_t, 1> offsets{offset};
+      const auto places = site_places(code.module, code.map, offsets);
+      if (places.empty()) return add_to_function(0, cycles, runs);
+      const spirv::SitePlace& place = places.front();
+      const spirv::Instruction instruction = code.module.instruction(place.instruction);
+      if (instruction.opcode() == spv::Op::OpFunctionCall) {
+        const auto callee = std::ranges::find(code.map.functions(), instruction.operand(0),
+                                              &spirv::MappedFunction::id);
+        if (callee == code.map.functions().end()) return;
+        add_to_function(static_cast<uint32_t>(callee - code.map.functions().begin()), cycles, runs);
+        timed.emplace_back(place.block, cycles), without.push_back(kNone);
+        return;
+      }
+      const size_t row = of_header.try_emplace(place.block, rows.rows_.size()).first->second;
+      if (row == rows.rows_.size()) rows.rows_.push_back(rows.row_at(variant, code, place.block));
+      rows.rows_[row].is_loop = true;
+      rows.rows_[row].cycles = cycles, rows.rows_[row].runs = runs;
+      timed.emplace_back(place.block, cycles), without.push_back(place.block);
+    }
+
+    void add_to_function(uint32_t function, uint64_t cycles, uint64_t runs) {
+      const uint32_t first = code.map.functions()[function].first_block;
+      const size_t row = functions.try_emplace(function, rows.rows_.size()).first->second;
+      if (row == rows.rows_.size()) rows.rows_.push_back(rows.row_at(variant, code, first));
+      ClockRow& of = rows.rows_[row];
+      of.cycles = saturating_sum(of.cycles, cycles), of.runs = saturating_sum(of.runs, runs);
+    }
+
+    // Takes what is timed out of the loop around it, or out of its function.
+    void finish() {
+      for (size_t i = 0; i < timed.size(); ++i) {
+        const auto [block, cycles] = timed[i];
+        const uint32_t function = code.map.blocks()[block].function;
+        size_t around = rows.rows_.size();
+        for (const uint32_t loop : loops.around(block)) {
+          const uint32_t header = loops.header(loop);
+          const auto found = of_header.find(header);
+          if (header == without[i] || code.map.blocks()[header].function != function) continue;
+          if (found != of_header.end()) around = found->second;
+        }
+        if (around == rows.rows_.size()) {
+          const auto found = functions.find(function);
+          if (found == functions.end()) continue;
+          around = found->second;
+        }
+        rows.rows_[around].inside = saturating_sum(rows.rows_[around].inside, cycles);
+      }
+    }
+  };
+
+  ClockRow row_at(uint32_t variant, const ShaderCode& code, uint32_t block) {
+    const ShaderSource& source = sources_.of(variants_[variant].shader);
+    const auto& location = source.has_lines() ? source.map().blocks()[block].location
+                                              : code.map.blocks()[block].location;
+    ClockRow row{.site = {.variant = variant, .location = {}, .file = {}, .text = {}}};
+    const spirv::MappedFunction& function = code.map.functions()[code.map.blocks()[block].function];
+    row.site.values = {};
+    row.function = function.name;
+    if (source.has_lines() && location) {
+      row.site.location = fmt::format("{}:{}", source.file_title(location->file), location->line);
+      row.site.file =
+          location->file < source.files().size() ? source.files()[location->file].name : "";
+      row.site.text = without_indent(source.text(*location));
+    } else {
+      row.site.location =
+          fmt::format("{}, block {}", model_.shader_names[variants_[variant].shader], block);
+    }
+    return row;
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  ShaderSources& sources_;
+  const Variants& variants_;
+  const BlockTotals& totals_;
+  std::vector<ClockRow> rows_;
+  uint64_t timed_ = 0, invocations_ = 0;
+};
+
+}  // namespace
+
+Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options, const Progress& progress) {
+  ClockRows finder(model, codes, sources, variants, totals);
+  const auto found = finder.find(progress);
+  if (!found) return found.error();
+  const std::vector<ClockRow>& rows = *found;
+  std::vector<SiteRow> sites;
+  for (const ClockRow& row : rows) sites.push_back(row.site);
+  std::vector<Field> fields = site_key_fields(model, variants, sites);
+  fields.push_back(key_field("function", "function", "function, or the one that has the loop",
+                             [&](size_t r) -> Cell { return rows[r].function; }));
+  fields.push_back(key_field("part", "part", "function or loop", [&](size_t r) -> Cell {
+    return rows[r].is_loop ? "loop" : "function";
+  }));
+  const auto value = [&](const char* id, const char* title, const char* description, bool adds_up,
+                         auto read) {
+    fields.push_back(value_field(id, title, description,
+                                 [&rows, read](size_t r) -> Cell { return read(rows[r]); }));
+    fields.back().column.adds_up = adds_up;
+  };
+  value("self_cycles", "self cycles",
+        "cycles without the loops and calls in it that are timed, too", true,
+        [](const ClockRow& row) -> Cell { return row.self(); });
+  value("cycles", "cycles", "cycles with everything in it", false,
+        [](const ClockRow& row) -> Cell { return row.cycles; });
+  value("timed_runs", "timed runs", "runs of it by timed invocations", false,
+        [](const ClockRow& row) -> Cell { return row.runs; });
+  value("cycles_per_run", "cycles/run", "cycles of a run, on average", false,
+        [](const ClockRow& row) -> Cell {
+          if (row.runs == 0) return {};
+          return static_cast<double>(row.cycles) / static_cast<double>(row.runs);
+        });
+  fields.push_back(text_field("text of its first line", sites));
+  Table table;
+  table.id = "clock";
+  table.title = "Cycles of functions and loops";
+  if (!rows.empty()) table.notes.push_back(finder.note());
+  return finish_site_table(std::move(table), fields, rows.size(), model, sources, "self_cycles",
+                           options);
 }
 
 }  // namespace tally::analysis

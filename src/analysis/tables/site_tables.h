@@ -18,4 +18,9 @@ Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSou
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options, const Progress& progress);
 
+// A row for each function and loop that was timed: tally run --clocks.
+Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options, const Progress& progress);
+
 }  // namespace tally::analysis

@@ -179,7 +179,7 @@ std::string why_no_shader(const analysis::Model& model) {
 
 std::string why_empty(const analysis::Model& model, const std::vector<Table>& tables,
                       const ReportOptions& options) {
-  if (const std::string nothing = why_no_shader(model); !nothing.empty()) return nothing;
+  if (std::string nothing = why_no_shader(model); !nothing.empty()) return nothing;
   const auto has_rows = [](const Table& table) { return !table.rows.empty(); };
   if (std::ranges::any_of(tables, has_rows)) return {};
   const auto by = analysis::by_from_name(options.by).value_or(analysis::By::Draw);
@@ -272,7 +272,7 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::Option* by_option = command
                                ->add_option("--by", options->by,
                                             "draw, pass, shader, line, block, loop, value, "
-                                            "pipeline, frame, label, counter, region, "
+                                            "clock, pipeline, frame, label, counter, region, "
                                             "executable, function or call-tree; default: an "
                                             "overview")
                                ->check(one_of(by))

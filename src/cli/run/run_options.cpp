@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -21,6 +22,8 @@ namespace {
 constexpr uint64_t kMaxRequest = 1'000'000;  // frames
 // Small enough for a picture that people can read: 2,040 regions of a pass of 480x270.
 constexpr const char* kDefaultRegion = "8x8";
+constexpr const char* kDefaultClocks = "64";
+constexpr uint64_t kMaxClocks = 65536;
 
 // A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
@@ -58,6 +61,14 @@ Status check_regions(const RunOptions& options) {
   if (text.empty() || text == "true") return {};
   if (const auto size = parse_size(text); size && is_region_size(*size)) return {};
   return Error{fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two up to 4096", text)};
+}
+
+// A power of two: the layer chooses subgroups by bits of a clock.
+Status check_clocks(const std::string& text) {
+  if (text.empty() || text == "true") return {};
+  const uint64_t number = parse_frame_count(text);
+  if (std::has_single_bit(number) && number <= kMaxClocks) return {};
+  return Error{fmt::format("--clocks={}: not a power of two up to {}", text, kMaxClocks)};
 }
 
 bool ends_at_labels(const RunOptions& options) { return !options.frame_label.empty(); }
@@ -115,6 +126,7 @@ Status check(const RunOptions& options) {
   if (Status frames = check_frames(options); !frames) return frames;
   if (Status ends = check_frame_ends(options); !ends) return ends;
   if (Status replaced = check_replacements(options.replacements); !replaced) return replaced;
+  if (Status clocks = check_clocks(options.clocks); !clocks) return clocks;
   return check_regions(options);
 }
 
@@ -145,6 +157,8 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
   if (options.loops) environment["TALLY_COUNT_LOOPS"] = "1";
   if (options.values) environment["TALLY_COUNT_VALUES"] = "1";
+  if (!options.clocks.empty())
+    environment["TALLY_CLOCKS"] = options.clocks == "true" ? kDefaultClocks : options.clocks;
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
@@ -182,6 +196,7 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_COUNT_BRANCHES",
                            "TALLY_COUNT_LOOPS",
                            "TALLY_COUNT_VALUES",
+                           "TALLY_CLOCKS",
                            "TALLY_COUNT_SUBGROUPS",
                            "TALLY_PACKED_DRAW_INDICES",
                            "TALLY_LOG_LEVEL"}) {
@@ -290,6 +305,11 @@ void declare_options(CLI::App& command, RunOptions& options) {
   command.add_flag("--values", options.values,
                    "Also count NaNs, infinities, denormals, divisions by zero, roots of negatives "
                    "and indices out of range, by line");
+  command
+      .add_flag("--clocks", options.clocks,
+                "Also count the cycles of shaders, their loops and their calls in one of 64 "
+                "subgroups, or with --clocks=N of one of N")
+      ->type_name("[=N]");
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");

@@ -37,6 +37,7 @@ struct RunOptions {
   bool branches = false;
   bool loops = false;
   bool values = false;
+  std::string clocks;  // one of so many subgroups is timed; "true": the default
   bool divergence = false;
   bool all_extensions = false;
   bool force = false;

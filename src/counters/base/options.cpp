@@ -94,6 +94,9 @@ Options parse_options(const Settings& settings) {
   options.count_branches = settings.flag("count_branches", options.count_branches);
   options.count_loops = settings.flag("count_loops", options.count_loops);
   options.count_values = settings.flag("count_values", options.count_values);
+  if (const uint64_t clocks = settings.number("clocks", 0, 0, 65536); clocks != 0) {
+    options.clocks_log2 = static_cast<uint32_t>(std::bit_width(clocks)) - 1;
+  }
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});

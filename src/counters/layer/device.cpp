@@ -37,6 +37,7 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
                               .branches = options.count_branches,
                               .loops = options.count_loops,
                               .values = options.count_values,
+                              .clocks = options.clocks_log2.has_value(),
                               .static_costs = options.static_costs})) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
@@ -153,7 +154,10 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);
   result.pass.count_branches = options.count_branches && instrumentation;
   if (instrumentation) {
-    result.pass.sites = {.loops = options.count_loops, .values = options.count_values};
+    result.pass.sites = {.loops = options.count_loops,
+                         .values = options.count_values,
+                         .clocks = options.clocks_log2 && gpu.subgroup_clock,
+                         .clocks_log2 = options.clocks_log2.value_or(0)};
   }
   result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);

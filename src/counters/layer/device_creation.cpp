@@ -68,6 +68,7 @@ namespace {
 
 struct FeatureNeeds {
   const PhysicalDevice& gpu;
+  bool subgroup_clock = false;         // shaders that count read the clock
   bool regions = false;                // counters by region
   bool timestamps = false;             // emulated timestamps
   bool conditional_rendering = false;  // the layer records conditional rendering
@@ -197,7 +198,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   enable_timeline_semaphores(info, gpu);
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
   if (needs.regions && gpu.multiview) enable_multiview(info);
-  if (needs.regions && counts_subgroup_clock(gpu)) enable_subgroup_clock(info);
+  if (needs.subgroup_clock) enable_subgroup_clock(info);
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
@@ -300,7 +301,11 @@ VkResult DeviceCreation::refusal() const {
 }
 
 void DeviceCreation::enable_needs() {
+  const bool times_regions = regions_enabled() && counts_subgroup_clock(gpu_);
+  const bool times_shaders =
+      options_.clocks_log2 && gpu_.subgroup_clock && instrumentation_enabled();
   enable_needed_features(copy_, {.gpu = gpu_,
+                                 .subgroup_clock = times_regions || times_shaders,
                                  .regions = regions_enabled(),
                                  .timestamps = emulated_queries_.timestamps,
                                  .conditional_rendering = conditional_rendering(),

@@ -69,7 +69,10 @@ std::vector<Metric> block_metrics(const MetricChoice& choice) {
   const auto sites = catalogue::counters_of(catalogue::Scope::Site);
   for (uint32_t i = 0; i < sites.size(); ++i) {
     const auto slot = static_cast<spirv::SiteSlot>(i);
-    if (!(spirv::is_of_loop(slot) ? choice.loops : choice.values)) continue;
+    const bool wanted = spirv::is_of_clock(slot)  ? choice.clocks
+                        : spirv::is_of_loop(slot) ? choice.loops
+                                                  : choice.values;
+    if (!wanted) continue;
     metrics.push_back({.counter = sites[i], .kind = Metric::Kind::Site, .slot = slot});
   }
   return metrics;

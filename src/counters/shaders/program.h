@@ -334,6 +334,7 @@ struct MetricChoice {
   bool branches = false;
   bool loops = false;
   bool values = false;
+  bool clocks = false;
   bool static_costs = true;  // the metrics of Kind::Cost
 };
 std::vector<Metric> block_metrics(const MetricChoice& choice);

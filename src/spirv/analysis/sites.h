@@ -1,6 +1,7 @@
 // Sites: instructions about which more is counted than how often they ran (plan/site_plan.h).
 //
-// A site is known by the word offset of its instruction in the module: a loop by its OpLoopMerge.
+// A site is known by the word offset of its instruction in the module: a loop by its OpLoopMerge,
+// a whole shader by the OpFunction of its entry point.
 // In results a site stands in place of a block: its number is the offset, with the highest bit set.
 #pragma once
 
@@ -16,6 +17,7 @@ constexpr uint32_t word_offset_of(uint32_t site) { return site & ~kSiteBit; }
 
 // The limit of an entry point; further loops are not counted.
 inline constexpr uint32_t kMaxCountedLoops = 512;
+inline constexpr uint32_t kMaxTimedSites = 1024;
 
 // Lengths of runs are counted in powers of two: 0, 1, 2 to 3, 4 to 7 ..., 65536 or more.
 inline constexpr uint32_t kRunBuckets = 18;
@@ -33,8 +35,12 @@ enum class SiteSlot : uint32_t {
   ZeroDivision,
   Negative,
   OutOfRange,
+  Cycles,            // of timed invocations, from the begin of the site to its end
+  TimedRuns,         // how often a timed invocation came to the end
+  TimedInvocations,  // of a whole shader: how many began
 };
 constexpr bool is_of_loop(SiteSlot slot) { return slot < SiteSlot::Nan; }
+constexpr bool is_of_clock(SiteSlot slot) { return slot >= SiteSlot::Cycles; }
 constexpr bool is_maximum(SiteSlot slot) { return slot == SiteSlot::LongestRun; }
 
 }  // namespace tally::spirv

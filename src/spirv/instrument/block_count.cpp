@@ -136,7 +136,8 @@ void discard_demoted(PassContext& context, const TaggedRecordPointers& pointers,
 
 // Inserts the code at the start of the entry point.
 void insert_begin(PassContext& context, const TaggedRecordPointers& pointers,
-                  PackedDrawIndex* draw_index, CounterCode* blocks, RegionCounting* regions) {
+                  PackedDrawIndex* draw_index, CounterCode* blocks, SiteCounting* sites,
+                  RegionCounting* regions) {
   const bool discards_at_end = context.flushes_in_place() || !context.places.late.empty();
   InstructionBuilder begin = context.editor.new_code();
   if (draw_index != nullptr) draw_index->begin(begin);
@@ -145,6 +146,7 @@ void insert_begin(PassContext& context, const TaggedRecordPointers& pointers,
     begin.call(context.editor.type_void(), make_never_function(context, pointers));
   }
   if (regions) regions->begin(begin);
+  if (sites) sites->begin(begin);
   context.editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at,
                                begin);
 }
@@ -285,7 +287,7 @@ bool only_counts(const BlockCountOptions& options) {
 // Tells the user which functions are not counted, and whether there are sites that are not.
 std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
   std::string sites =
-      cuts_sites ? "it has more loops, or lines with values, than are counted" : "";
+      cuts_sites ? "it has more loops, calls, or lines with values, than are counted" : "";
   if (graph.left_out.empty()) return sites;
   const uint32_t id = module.functions()[graph.left_out.front()].id;
   const std::string name = module.name_of(id);
@@ -412,7 +414,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
     if (Status status = regions->plan(); !status) return status.error();
   }
   insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
-               regions ? &*regions : nullptr);
+               site_code ? &*site_code : nullptr, regions ? &*regions : nullptr);
   insert_code(context, placed.counters, *pointers, late, blocks.get(),
               site_code ? &*site_code : nullptr, regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];

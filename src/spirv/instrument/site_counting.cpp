@@ -9,17 +9,47 @@ using spv::Op;
 SiteCounting::SiteCounting(CountingTools tools, SitePlan sites)
     : WordCode(tools.context.editor),
       tools_(tools),
+      subgroup_(editor_),
       sites_(std::move(sites)),
       none_(editor_.type_void()) {
   for (size_t i = 0; i < sites_.loops.size(); ++i) {
     lengths_.push_back(editor_.new_private_variable(tools_.context.entry, u32_, constant(0)));
     editor_.name(lengths_.back(), "tally.run");
   }
+  if (sites_.clocks.empty()) return;
+  const auto variable = [&](const char* name) {
+    const uint32_t id = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
+    editor_.name(id, name);
+    return id;
+  };
+  timed_ = variable("tally.timed"), now_ = variable("tally.now");
+  for (size_t i = 0; i < sites_.clocks.size(); ++i) starts_.push_back(variable("tally.start"));
+  begin_clock_ = editor_.new_id(), clock_now_ = editor_.new_id();
+  end_clock_ = editor_.new_id();
+}
+
+void SiteCounting::begin(InstructionBuilder& code) {
+  if (begin_clock_ != 0) code.call(none_, begin_clock_);
 }
 
 void SiteCounting::insert() {
   for (size_t i = 0; i < sites_.loops.size(); ++i) insert_loop(i);
   for (const ValueSite& site : sites_.values) insert_value(site);
+  for (size_t i = 0; i < sites_.clocks.size(); ++i) insert_clock(i);
+}
+
+void SiteCounting::insert_clock(size_t number) {
+  const ClockSite& site = sites_.clocks[number];
+  for (const uint32_t at : site.begins) {
+    InstructionBuilder code = editor_.new_code();
+    code.store(starts_[number], code.call(u32_, clock_now_));
+    editor_.insert_before(at, code);
+  }
+  for (const uint32_t at : site.ends) {
+    InstructionBuilder code = editor_.new_code();
+    code.call(none_, end_clock_, {constant(site.first_counter), code.load(u32_, starts_[number])});
+    editor_.insert_before(at, code);
+  }
 }
 
 void SiteCounting::insert_loop(size_t number) {
@@ -55,8 +85,9 @@ void SiteCounting::end_run(InstructionBuilder& code, size_t number) {
 // Loops that are left by a return have ended before it. A reported intersection may end the
 // invocation, but mostly does not.
 void SiteCounting::leave(InstructionBuilder& code, const Exit& exit) {
-  if (lengths_.empty() || exit.kind == Exit::Kind::MayEnd) return;
-  if (is_return(module(), exit)) return;
+  const bool is_end = is_return(module(), exit);
+  if (is_end && !starts_.empty()) end_clock(code, 0);
+  if (lengths_.empty() || exit.kind == Exit::Kind::MayEnd || is_end) return;
   if (end_all_runs_ == 0) end_all_runs_ = editor_.new_id();
   code.call(none_, end_all_runs_);
 }
@@ -244,17 +275,30 @@ SiteCounting::Kinds SiteCounting::kinds_of_doubles(InstructionBuilder& code, uin
 template <typename Body>
 void SiteCounting::make_function(uint32_t function, const char* name,
                                  std::initializer_list<uint32_t> types, Body&& body) {
+  make_function_of(none_, function, name, types,
+                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                     body(code, parameters);
+                     return uint32_t{0};
+                   });
+}
+
+template <typename Body>
+void SiteCounting::make_function_of(uint32_t result, uint32_t function, const char* name,
+                                    std::initializer_list<uint32_t> types, Body&& body) {
   editor_.name(function, name);
   InstructionBuilder code = editor_.new_code();
-  code.emit_as(function, Op::OpFunction, none_,
-               std::vector<uint32_t>{0, editor_.type_function(none_, types)});
+  code.emit_as(function, Op::OpFunction, result,
+               std::vector<uint32_t>{0, editor_.type_function(result, types)});
   std::vector<uint32_t> parameters;
   for (const uint32_t type : types) {
     parameters.push_back(code.emit(Op::OpFunctionParameter, type, {}));
   }
   code.label(code.new_id());
-  body(code, parameters);
-  code.emit(Op::OpReturn);
+  if (const uint32_t value = body(code, parameters); value != 0) {
+    code.emit(Op::OpReturnValue, {value});
+  } else {
+    code.emit(Op::OpReturn);
+  }
   code.emit(Op::OpFunctionEnd);
   tools_.context.add_function(code);
 }
@@ -269,7 +313,69 @@ void SiteCounting::if_counting(InstructionBuilder& code, Body&& body) {
   code.if_then(counts, [&] { body(record); });
 }
 
+void SiteCounting::end_clock(InstructionBuilder& code, size_t number) {
+  code.call(none_, end_clock_,
+            {constant(sites_.clocks[number].first_counter), code.load(u32_, starts_[number])});
+}
+
+// The low word suffices, because differences are modulo 2^32.
+uint32_t SiteCounting::read_clock(InstructionBuilder& code) {
+  editor_.add_capability(spv::Capability::ShaderClockKHR);
+  editor_.add_extension("SPV_KHR_shader_clock");
+  const uint32_t uvec2 = editor_.type_vector(u32_, 2);
+  const uint32_t clock =
+      code.emit(Op::OpReadClockKHR, uvec2, {constant(static_cast<uint32_t>(spv::Scope::Subgroup))});
+  return code.emit(Op::OpCompositeExtract, u32_, {clock, 0});
+}
+
+void SiteCounting::make_clock_functions() {
+  const auto is_timed = [&](InstructionBuilder& code) {
+    return compare(code, Op::OpINotEqual, code.load(u32_, timed_), constant(0));
+  };
+  const uint32_t whole = sites_.clocks[0].first_counter;
+  make_function(begin_clock_, "tally.begin_clock", {}, [&](InstructionBuilder& code, auto&) {
+    const uint32_t clock = read_clock(code);
+    code.store(starts_[0], clock);
+    const uint32_t chosen = compare(code, Op::OpIEqual, sample(code, clock), constant(0));
+    code.store(timed_, select(code, chosen, constant(1), constant(0)));
+    code.if_then(chosen, [&] {
+      if_counting(code, [&](const RecordPointer& record) {
+        tools_.record.add_always(code, tools_.record.shard_address(code, record),
+                                 constant(whole + 2), constant(1));
+      });
+    });
+  });
+  make_function_of(u32_, clock_now_, "tally.clock_now", {}, [&](InstructionBuilder& code, auto&) {
+    code.if_then(is_timed(code), [&] { code.store(now_, read_clock(code)); });
+    return code.load(u32_, now_);
+  });
+  make_function(end_clock_, "tally.end_clock", {u32_, u32_},
+                [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                  const uint32_t counter = parameters[0], start = parameters[1];
+                  code.if_then(is_timed(code), [&] {
+                    const uint32_t cycles = binary(code, Op::OpISub, read_clock(code), start);
+                    if_counting(code, [&](const RecordPointer& record) {
+                      const ShardAddress shard = tools_.record.shard_address(code, record);
+                      const uint32_t runs = binary(code, Op::OpIAdd, counter, constant(1));
+                      tools_.record.add_always(code, shard, counter, cycles);
+                      tools_.record.add_always(code, shard, runs, constant(1));
+                    });
+                  });
+                });
+}
+
+// A number that is 0 for one of 2^clocks_log2 clocks, the same in all lanes that begin together.
+uint32_t SiteCounting::sample(InstructionBuilder& code, uint32_t clock) {
+  const uint32_t log2 = tools_.context.options.sites.clocks_log2;
+  if (log2 == 0) return constant(0);
+  constexpr uint32_t kScatter = 0x9e3779b1;  // the lowest bits of some clocks are always 0
+  if (tools_.context.use_subgroups) clock = subgroup_.of_lowest(code, clock);
+  return binary(code, Op::OpShiftRightLogical, binary(code, Op::OpIMul, clock, constant(kScatter)),
+                constant(32 - log2));
+}
+
 void SiteCounting::finish() {
+  if (begin_clock_ != 0) make_clock_functions();
   if (end_all_runs_ != 0) {
     make_function(end_all_runs_, "tally.end_all_runs", {}, [&](InstructionBuilder& code, auto&) {
       for (size_t i = 0; i < lengths_.size(); ++i) {

@@ -2,6 +2,9 @@
 //
 // - The iterations of a run of a loop are counted in a private variable, and added to memory when
 //   the loop is left.
+// - Where an invocation is timed, a private variable holds the clock of the begin of each site, and
+//   the cycles since then are added to memory at its end. The lanes of a subgroup are timed
+//   together; the clock with which they begin decides whether.
 // - Hits among the values of a line are added to memory where they happen, at one place for all
 //   instructions of a site: compilers of software drivers take long for each.
 #pragma once
@@ -17,6 +20,8 @@ class SiteCounting : WordCode {
  public:
   SiteCounting(CountingTools tools, SitePlan sites);
 
+  // At the start of the entry point.
+  void begin(InstructionBuilder& code);
   // The code at the sites.
   void insert();
   // Before an exit.
@@ -29,6 +34,11 @@ class SiteCounting : WordCode {
 
   void insert_loop(size_t number);
   void end_run(InstructionBuilder& code, size_t number);
+  uint32_t read_clock(InstructionBuilder& code);
+  uint32_t sample(InstructionBuilder& code, uint32_t clock);
+  void insert_clock(size_t number);
+  void end_clock(InstructionBuilder& code, size_t number);
+  void make_clock_functions();
   void insert_value(const ValueSite& site);
   void count_if(InstructionBuilder& code, uint32_t condition, uint32_t counter);
   uint32_t is_zero(InstructionBuilder& code, uint32_t value);
@@ -62,17 +72,28 @@ class SiteCounting : WordCode {
   template <typename Body>
   void make_function(uint32_t function, const char* name, std::initializer_list<uint32_t> types,
                      Body&& body);
+  // ... that returns what `body` returns, of the type `result`.
+  template <typename Body>
+  void make_function_of(uint32_t result, uint32_t function, const char* name,
+                        std::initializer_list<uint32_t> types, Body&& body);
   // `if (the invocation counts) { body(record) }`
   template <typename Body>
   void if_counting(InstructionBuilder& code, Body&& body);
 
   CountingTools tools_;
+  SubgroupCode subgroup_;
   SitePlan sites_;
   uint32_t none_;
   std::vector<uint32_t> lengths_;  // of the runs of loops so far: private variables
   // Functions; 0: not needed.
   uint32_t end_run_ = 0, end_all_runs_ = 0;
   uint32_t count_if_ = 0, count_results_ = 0;
+  // Private variables: whether the invocation is timed, the clock that clock_now_ read, the clocks
+  // of the begins of sites.
+  uint32_t timed_ = 0, now_ = 0;
+  std::vector<uint32_t> starts_;
+  // Functions.
+  uint32_t begin_clock_ = 0, clock_now_ = 0, end_clock_ = 0;
 };
 
 }  // namespace tally::spirv

@@ -109,8 +109,10 @@ struct PackedDrawIndices {
 struct SiteOptions {
   bool loops = false;   // the runs of loops
   bool values = false;  // results and operands that are seldom wanted
+  bool clocks = false;  // cycles of the shader, its loops and its calls: needs shaderSubgroupClock
+  uint32_t clocks_log2 = 6;  // one of 2^n subgroups is timed
 
-  bool any() const { return loops || values; }
+  bool any() const { return loops || values || clocks; }
   bool operator==(const SiteOptions&) const = default;
 };
 

@@ -186,6 +186,10 @@ class SitePlanner {
     if (options_.values) {
       for_each_function([&](const Cfg& cfg, auto) { add_values(cfg); });
     }
+    if (options_.clocks) {
+      add_whole();
+      for_each_function([&](const Cfg& cfg, auto segments) { add_clocks(cfg, segments); });
+    }
     std::ranges::sort(plan_.site_counters, {}, [](const CounterPlan::SiteCounter& counter) {
       return std::pair(counter.site, counter.slot);
     });
@@ -252,6 +256,87 @@ class SitePlanner {
     loop.leaves_if = branch.operand(1) == merge_label;
   }
 
+  ClockSite* add_clock(uint32_t instruction) {
+    if (sites_.clocks.size() == kMaxTimedSites) {
+      sites_.is_cut = true;
+      return nullptr;
+    }
+    const uint32_t first = add_counter(instruction, SiteSlot::Cycles);
+    add_counter(instruction, SiteSlot::TimedRuns);
+    return &sites_.clocks.emplace_back(ClockSite{.first_counter = first});
+  }
+
+  void add_whole() {
+    const uint32_t function = graph_.segments[graph_.entry_segment].function;
+    const uint32_t begin = module_.functions()[function].begin;
+    find_long_functions(function);
+    ClockSite& whole = *add_clock(begin);
+    whole.is_whole = true;
+    add_counter(begin, SiteSlot::TimedInvocations);
+  }
+
+  void add_clocks(const Cfg& cfg, std::span<const CfgSegment> segments) {
+    std::vector<uint32_t> first;
+    for (const CfgSegment& segment : segments) {
+      if (segment.begins_block) first.push_back(segment.insert_at);
+    }
+    std::vector<bool> seen(cfg.blocks().size());
+    for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
+      const CfgBlock& block = cfg.blocks()[header];
+      if (!block.reachable) continue;
+      if (block.merge == MergeKind::Loop) {
+        ClockSite* site = add_clock(block.merge_instruction);
+        if (site == nullptr) return;
+        const std::vector<uint32_t> inside = blocks_of_loop(cfg, header, seen);
+        for (const uint32_t before : cfg.predecessors(header)) {
+          if (std::ranges::find(inside, before) == inside.end()) {
+            site->begins.push_back(end_of(cfg.blocks()[before]));
+          }
+        }
+        site->ends.push_back(first[block.merge_block]);
+        for (const uint32_t leaves : inside) {
+          const CfgBlock& last = cfg.blocks()[leaves];
+          if (returns(last.terminator)) site->ends.push_back(last.end - 1);
+        }
+      }
+      for (uint32_t i = block.begin; i < block.end; ++i) {
+        if (!calls_long(module_.instruction(i))) continue;
+        ClockSite* site = add_clock(i);
+        if (site == nullptr) return;
+        site->begins.push_back(i);
+        site->ends.push_back(i + 1);
+      }
+    }
+  }
+
+  // Where code stands at the end of a block.
+  static uint32_t end_of(const CfgBlock& block) {
+    return block.merge_instruction == kNone ? block.end - 1 : block.merge_instruction;
+  }
+
+  // Functions with a loop, with many instructions, or that call such a function. Reading the clock
+  // takes longer than what the others do.
+  void find_long_functions(uint32_t entry) {
+    constexpr uint32_t kManyInstructions = 64;
+    is_long_.resize(module_.functions().size());
+    for (const uint32_t index : module_.calls().callees_first(entry)) {
+      const Function& function = module_.functions()[index];
+      is_long_[index] = function.end - function.begin >= kManyInstructions;
+      for (uint32_t i = function.begin; i < function.end; ++i) {
+        const Instruction instruction = module_.instruction(i);
+        if (instruction.opcode() == Op::OpLoopMerge || calls_long(instruction)) {
+          is_long_[index] = true;
+        }
+      }
+    }
+  }
+
+  bool calls_long(const Instruction& instruction) const {
+    if (instruction.opcode() != Op::OpFunctionCall) return false;
+    const uint32_t callee = module_.function_index(instruction.operand(0));
+    return callee != kNone && is_long_[callee];
+  }
+
   void add_values(const Cfg& cfg) {
     LineCursor cursor(sources_);
     uint32_t at = cfg.blocks().front().begin;
@@ -314,6 +399,7 @@ class SitePlanner {
   SourceInfo sources_;
   SitePlan sites_;
   uint32_t value_counters_ = 0;
+  std::vector<bool> is_long_;  // by function
 };
 
 }  // namespace

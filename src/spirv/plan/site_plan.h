@@ -56,12 +56,22 @@ struct CheckedIndex {
 // The indices of an access chain, or of an instruction on a vector.
 std::vector<CheckedIndex> checked_indices(const Module& module, const Instruction& instruction);
 
+// A part of the code that is timed: the whole shader, a loop, a call of a long function. Its
+// counters are Cycles and TimedRuns; those of the whole shader are followed by TimedInvocations.
+struct ClockSite {
+  uint32_t first_counter;
+  bool is_whole = false;         // it begins with the entry point and ends with its returns
+  std::vector<uint32_t> begins;  // before these instructions
+  std::vector<uint32_t> ends;    // before these
+};
+
 struct SitePlan {
   std::vector<LoopSite> loops;
   std::vector<ValueSite> values;
-  bool is_cut = false;  // there are more sites than are counted
+  std::vector<ClockSite> clocks;  // the whole shader first
+  bool is_cut = false;            // there are more sites than are counted
 
-  bool empty() const { return loops.empty() && values.empty(); }
+  bool empty() const { return loops.empty() && values.empty() && clocks.empty(); }
 };
 
 // Adds the counters to `plan`.

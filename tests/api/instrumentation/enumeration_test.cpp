@@ -15,7 +15,6 @@ namespace tally::test {
 namespace {
 
 using testing::ElementsAre;
-using testing::Not;
 
 std::vector<std::string> extensions_of(VkPhysicalDevice gpu, const char* layer) {
   uint32_t count = 0;
@@ -141,6 +140,9 @@ TEST_F(Enumeration, the_metrics_of_sites_are_there_with_their_settings) {
   start({{"count_values", "true"}});
   EXPECT_FALSE(names().contains("Longest run"));
   EXPECT_TRUE(names().contains("NaN results"));
+  start({{"clocks", "64"}});
+  EXPECT_FALSE(names().contains("NaN results"));
+  EXPECT_TRUE(names().contains("Timed cycles"));
   start({});
   for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Site)) {
     EXPECT_FALSE(names().contains(std::string(counter->name)));
