@@ -49,9 +49,6 @@ TEST(Shortened, never_exceeds_the_width_or_splits_a_character) {
   EXPECT_EQ(shortened("abcdef", 4), "abc\xE2\x80\xA6");
   EXPECT_EQ(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2", 4), "\xE6\xBC\xA2\xE2\x80\xA6");
   EXPECT_EQ(shortened("abc", 0), "");
-  EXPECT_EQ(shortened_at_start("abcdef", 4),
-            "\xE2\x80\xA6"
-            "def");
 }
 
 TEST(Wrapped, breaks_at_spaces_within_the_width) {

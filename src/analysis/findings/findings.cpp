@@ -589,8 +589,6 @@ class Finder {
 
 }  // namespace
 
-std::span<const FindingRule> finding_rules() { return kRules; }
-
 Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                const Variants& variants, const Progress& progress) {
   const auto totals = BlockTotals::count(model, codes, variants, progress);

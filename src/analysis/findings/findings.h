@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +17,6 @@ struct FindingRule {
   std::string_view meaning;  // when the rule reports something
   std::string_view what_to_try;
 };
-
-// All rules, in the order of docs/user/explain.md.
-std::span<const FindingRule> finding_rules();
 
 // A line, function, shader, pass or pipeline that a finding names.
 struct FindingPlace {

@@ -57,8 +57,6 @@ inline constexpr const char* kCaptureLayer = "VK_LAYER_TALLY_capture";
 // Both layers, capture above counters. Every loader enables the parts of such a layer in this
 // order; only newer loaders (since about 1.3.250) respect the order of VK_INSTANCE_LAYERS.
 inline constexpr const char* kRunLayer = "VK_LAYER_TALLY_run";
-inline constexpr const char* kCountersLibrary = "libVkLayer_tally_counters.so";
-inline constexpr const char* kCaptureLibrary = "libVkLayer_tally_capture.so";
 
 // One layer's manifest and the library that it names.
 struct LayerFiles {

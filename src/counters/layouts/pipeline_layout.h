@@ -209,7 +209,6 @@ class PipelineLayout {
   uint32_t reserved_set() const { return rules_.descriptor_sets - 1; }
   // The first byte in which the layer may write to push constants.
   uint32_t reserved_offset() const { return rules_.reserved_offset(); }
-  VkShaderStageFlags slot_stages() const { return slot_stages_; }
   // Where shaders of a pipeline with this layout find their record pointer. path() must not be
   // None.
   StageVariants::Addressing addressing(bool separate_fragment) const;
@@ -221,12 +220,11 @@ class PipelineLayout {
   bool widens() const {
     return path_ == AddressPath::PushConstant && application_ranges_.size() > 1;
   }
-  // The end of the application's push constants, and true if they overlap the slot.
-  uint32_t application_end() const { return application_end_; }
+  // True if the application's push constants overlap the slot.
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
-  // True if they overlap the bytes of PushGuard.
+  // ... the bytes of PushGuard.
   bool covers_guard() const { return !heaps_ && application_end_ > rules_.guard_offset(); }
-  // True if they overlap any byte that the layer may write.
+  // ... any byte that the layer may write.
   bool covers_reserved() const { return application_end_ > rules_.reserved_offset(); }
   // Pushes record pointers, from the byte `offset` on.
   void push_pointers(VkCommandBuffer commands, uint32_t offset,

@@ -151,10 +151,6 @@ class CommandBuffer {
 
   // No feature is active: the driver alone records the next command.
   bool idle() const { return state_.status.flags == 0; }
-  // Emulated queries count commands or in their shaders.
-  bool counts_queries() const {
-    return state_.status.has(RecordingStatus::kQueryShaders | RecordingStatus::kQueryCommands);
-  }
   bool drops_actions() const { return state_.status.has(RecordingStatus::kDropActions); }
   void count_command(CommandMetric metric) {
     if (counts_.wanted()) [[unlikely]]

@@ -132,18 +132,6 @@ std::string shortened(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes_within(text, width - 1))) + std::string(kEllipsis);
 }
 
-std::string shortened_at_start(std::string_view text, size_t width) {
-  size_t have = display_width(text);
-  if (have <= width) return std::string(text);
-  if (width == 0) return {};
-  while (have > width - 1) {
-    const Decoded d = decode(text);
-    have -= width_of(d.character);
-    text.remove_prefix(d.bytes);
-  }
-  return std::string(kEllipsis) + std::string(text);
-}
-
 std::string wrapped(std::string_view text, size_t width) {
   std::string out, line = " ";
   while (!text.empty()) {

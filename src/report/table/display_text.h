@@ -19,9 +19,8 @@ std::string printable(std::string_view text);
 // characters and emoji.
 size_t display_width(std::string_view text);
 
-// Shortens `text` to at most `width` cells; "…" marks the cut, at the end or at the start.
+// Shortens `text` to at most `width` cells; "…" marks the cut at the end.
 std::string shortened(std::string_view text, size_t width);
-std::string shortened_at_start(std::string_view text, size_t width);
 
 // Wraps printable text at spaces into lines of at most `width` cells. Each line is indented by two
 // spaces and ends with a newline.
