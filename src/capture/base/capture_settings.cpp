@@ -23,7 +23,9 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.live_counters = settings.flag("live_counters", false);
   result.shader_pattern = settings.text("shader", "");
   result.replacements = settings.text("replace", "");
-  result.times = parse_times(settings.text("times", "passes"));
+  const std::string times = settings.text("times", "passes");
+  result.times = parse_times(times);
+  result.counts = times != "plain";
   result.statistics = settings.flag("statistics", false);
   result.regions = settings.flag("regions", false);
   result.hide_extensions = settings.flag("hide_extensions", true);

@@ -29,7 +29,8 @@ struct CaptureSettings {
   FrameEnds frame_ends;         // frame_per, frame_label: what ends a frame
   std::string shader_pattern;   // shader: glob over names and hashes, "" = all
   std::string replacements;     // replace: list of the shaders to replace, "" = none
-  Times times = Times::Passes;  // times: off, passes, draws
+  Times times = Times::Passes;  // times: off, passes, draws; plain: passes, and counts is false
+  bool counts = true;           // shaders are instrumented
   bool statistics = false;  // statistics: the numbers of the driver's compiler for each pipeline
   bool regions = false;     // regions: render passes by region
   // hide_extensions: those whose shaders cannot be counted

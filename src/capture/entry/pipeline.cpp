@@ -128,7 +128,7 @@ class InstrumentedInfos {
  public:
   InstrumentedInfos(Device& device, std::span<const Info> infos)
       : originals_(infos), infos_(infos.begin(), infos.end()) {
-    const std::string& pattern = device.connection().settings().shader_pattern;
+    const CaptureSettings& settings = device.connection().settings();
     has_flag_.resize(infos_.size());
     for (size_t i = 0; i < infos_.size(); ++i) {
       Info& info = infos_[i];
@@ -139,10 +139,10 @@ class InstrumentedInfos {
         refusals_.push_back("it was created after the captured frames");
         continue;
       }
-      const bool is_selected = drafts_.back().selected_by(pattern);
-      refusals_.push_back(is_selected ? "" : "the shader pattern does not select it");
+      refusals_.push_back(drafts_.back().why_not_counted(settings));
       // A pipeline gets its name after its creation.
-      if (is_selected || device.sets_names() || drafts_.back().has_flagged_part) {
+      const bool may_be_selected = refusals_.back().empty() || device.sets_names();
+      if (settings.counts && (may_be_selected || drafts_.back().has_flagged_part)) {
         has_flag_[i] = true;
         add_flags(info, VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM);
       }

@@ -92,10 +92,10 @@ void decide(Device& device, ShaderObject& object) {
     object.not_instrumented = "it was created after the captured frames";
     return;
   }
-  const bool is_selected = object.draft.selected_by(device.connection().settings().shader_pattern);
-  if (!is_selected) object.not_instrumented = "the shader pattern does not select it";
+  const CaptureSettings& settings = device.connection().settings();
+  object.not_instrumented = object.draft.why_not_counted(settings);
   // A shader gets its name after its creation.
-  object.has_flag = is_selected || device.sets_names();
+  object.has_flag = settings.counts && (object.not_instrumented.empty() || device.sets_names());
 }
 
 VkResult create_counted_shaders(Device* device, std::span<const VkShaderCreateInfoEXT> originals,

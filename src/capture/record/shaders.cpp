@@ -71,12 +71,16 @@ uint32_t Pipeline::captured_sub_index(uint32_t sub_index, uint32_t stage) const 
   return ends_of_entries ? static_cast<uint32_t>(index_of(sub_index, stage)) : sub_index;
 }
 
-bool PipelineDraft::selected_by(const std::string& pattern) const {
-  if (pattern.empty() || has_instrumented_part) return true;
-  return std::ranges::any_of(
-             names, [&](const std::string& name) { return matches_pattern(pattern, name); }) ||
-         std::ranges::any_of(hashes,
-                             [&](const std::string& hash) { return matches_hash(pattern, hash); });
+std::string PipelineDraft::why_not_counted(const CaptureSettings& settings) const {
+  if (!settings.counts) return "only plain times are measured";
+  const std::string& pattern = settings.shader_pattern;
+  const bool is_selected =
+      pattern.empty() || has_instrumented_part ||
+      std::ranges::any_of(
+          names, [&](const std::string& name) { return matches_pattern(pattern, name); }) ||
+      std::ranges::any_of(hashes,
+                          [&](const std::string& hash) { return matches_hash(pattern, hash); });
+  return is_selected ? "" : "the shader pattern does not select it";
 }
 
 void ShaderRegistry::select_named(const InternedObject& thing, const std::string& name,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "capture/base/block_costs.h"
+#include "capture/base/capture_settings.h"
 #include "capture/base/sender.h"
 #include "vk/handles.h"
 
@@ -81,7 +82,8 @@ struct PipelineDraft {
       false;                      // a linked library is instrumented: the pipeline must be, too
   bool has_flagged_part = false;  // the same for the flag alone
 
-  bool selected_by(const std::string& pattern) const;
+  // Empty if the settings select it.
+  std::string why_not_counted(const CaptureSettings& settings) const;
 };
 
 class ShaderRegistry {

@@ -292,8 +292,8 @@ void declare_options(CLI::App& command, RunOptions& options) {
   command
       .add_option("--times", options.times,
                   "Work to time on the GPU: passes (and dispatches), draws (also each draw in a "
-                  "pass, which slows it down) or off")
-      ->check(one_of({"off", "passes", "draws"}))
+                  "pass, which slows it down), plain (as passes, and nothing is counted) or off")
+      ->check(one_of({"off", "passes", "draws", "plain"}))
       ->type_name("WHAT");
   command.add_flag("--statistics", options.statistics,
                    "Also keep the numbers of the driver's compiler for each pipeline: registers, "
