@@ -70,8 +70,14 @@ class RealSet {
   void run() {
     print_device(capabilities_);
     for (const auto& kernel : set_) {
-      if (kernel->name().find(options_.only) != std::string::npos) measure(*kernel);
+      if (kernel->name().find(options_.only) == std::string::npos) continue;
+      if (options_.run) {
+        run_plain(*kernel);
+      } else {
+        measure(*kernel);
+      }
     }
+    if (options_.run) return;
     fmt::print("{}", table_.text());
     if (ratios_.empty()) return;
     double logarithms = 0;
@@ -82,6 +88,12 @@ class RealSet {
   }
 
  private:
+  void run_plain(const Kernel& kernel) {
+    KernelRun plain(context_, capabilities_, kernel, nullptr, flags_);
+    plain.record(1);
+    for (int round = 0; round < options_.rounds; ++round) plain.measure();
+  }
+
   void measure(const Kernel& kernel) {
     KernelRun plain(context_, capabilities_, kernel, nullptr, flags_);
     Technique technique = techniques().back();

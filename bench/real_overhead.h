@@ -10,6 +10,7 @@ struct RealSetOptions {
   double target_ms = 20;
   std::string only;        // only kernels whose name contains this
   bool subgroups = false;  // also count the subgroups that execute each block
+  bool run = false;        // only run each plain kernel, a unit a submission, for others to measure
 };
 
 void measure_real_set(const RealSetOptions& options);

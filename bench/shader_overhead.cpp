@@ -50,6 +50,7 @@ struct Options {
   std::string only;
   std::string set = "techniques";
   bool subgroups = false;
+  bool run = false;
 };
 
 void measure_kernel(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
@@ -114,11 +115,13 @@ int main(int argc, char** argv) try {
       ->check(CLI::IsMember({"techniques", "real"}));
   app.add_flag("--subgroups", options.subgroups,
                "with the real set: also count the subgroups that execute each block");
+  app.add_flag("--run", options.run,
+               "with the real set: only run the plain kernels, for a tool around this program");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] {
     if (options.set == "techniques") return tally::bench::run(options);
     tally::bench::measure_real_set(
-        {options.rounds, options.target_ms, options.only, options.subgroups});
+        {options.rounds, options.target_ms, options.only, options.subgroups, options.run});
   });
 } catch (const std::exception& error) {
   return tally::bench::fail(error);
