@@ -1,7 +1,8 @@
-# tally_glsl(<target> FILES <file>... [DEBUG | LINES] [ENV <glslang target environment>])
+# tally_glsl(<target> FILES <file>... [DEBUG | LINES] [ENV <glslang target environment>] [VARIANTS <name>...])
 #
 # Compiles GLSL to SPIR-V at build time. For shaders/blur.comp, sources of <target> may
 #   #include "blur.comp.h"        which defines   const uint32_t blur_comp[] = {...};
+# With VARIANTS a b, the file is compiled for each with the macro KERNEL_<variant>: a_blur.comp.h, b_blur.comp.h.
 # LINES keeps OpLine and OpSource; DEBUG writes NonSemantic.Shader.DebugInfo.100 with the source text.
 include_guard(GLOBAL)
 find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
@@ -16,7 +17,7 @@ endfunction()
 add_custom_target(tally_generated)  # all headers that are made from GLSL, and nothing else
 
 function(tally_glsl target)
-  cmake_parse_arguments(ARG "DEBUG;LINES" "ENV" "FILES" ${ARGN})
+  cmake_parse_arguments(ARG "DEBUG;LINES" "ENV" "FILES;VARIANTS" ${ARGN})
   set(flags --target-env vulkan1.1)
   if(ARG_ENV)
     set(flags --target-env ${ARG_ENV})
@@ -31,24 +32,35 @@ function(tally_glsl target)
   set(headers "")
   foreach(file IN LISTS ARG_FILES)
     cmake_path(GET file FILENAME name)
-    string(REPLACE "." "_" variable ${name})
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     # Relative to the checkout, so that the name in the debug information is the same on every machine.
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
-    absolute_dependencies(make_absolute ${folder}/${name}.d ${PROJECT_SOURCE_DIR})
-    add_custom_command(
-      OUTPUT ${folder}/${name}.h
-      COMMAND ${GLSLANG_VALIDATOR} -V --quiet ${flags} --depfile ${folder}/${name}.d
-              --vn ${variable} -o ${folder}/${name}.h ${relative}
-      COMMAND sed -i "1i #include <cstdint>" ${folder}/${name}.h
-      COMMAND ${make_absolute}
-      DEPENDS ${file}
-      DEPFILE ${folder}/${name}.d
-      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-      COMMENT "GLSL ${name}"
-      VERBATIM)
-    target_sources(${target} PRIVATE ${folder}/${name}.h)
-    list(APPEND headers ${folder}/${name}.h)
+    set(outputs ${name})
+    if(ARG_VARIANTS)
+      list(TRANSFORM ARG_VARIANTS APPEND _${name} OUTPUT_VARIABLE outputs)
+    endif()
+    foreach(output IN LISTS outputs)
+      string(REPLACE "." "_" variable ${output})
+      set(define "")
+      if(ARG_VARIANTS)
+        string(REGEX REPLACE "_${name}$" "" variant ${output})
+        set(define -DKERNEL_${variant})
+      endif()
+      absolute_dependencies(make_absolute ${folder}/${output}.d ${PROJECT_SOURCE_DIR})
+      add_custom_command(
+        OUTPUT ${folder}/${output}.h
+        COMMAND ${GLSLANG_VALIDATOR} -V --quiet ${flags} ${define} --depfile ${folder}/${output}.d
+                --vn ${variable} -o ${folder}/${output}.h ${relative}
+        COMMAND sed -i "1i #include <cstdint>" ${folder}/${output}.h
+        COMMAND ${make_absolute}
+        DEPENDS ${file}
+        DEPFILE ${folder}/${output}.d
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        COMMENT "GLSL ${output}"
+        VERBATIM)
+      target_sources(${target} PRIVATE ${folder}/${output}.h)
+      list(APPEND headers ${folder}/${output}.h)
+    endforeach()
   endforeach()
   target_include_directories(${target} PRIVATE ${folder})
   list(JOIN ARG_FILES " " files)

@@ -53,6 +53,8 @@ void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>&
   add_merge(app, chosen);
   add_top(app, chosen, after_dashes);
   add_trigger(app, chosen);
+  add_calibrate(app, chosen);
+  add_predict(app, chosen);
   add_list(app, chosen);
   add_doctor(app, chosen);
   add_vulkan_probe(app, chosen);

@@ -55,6 +55,8 @@ void add_export(CLI::App& app, Action& chosen);
 void add_merge(CLI::App& app, Action& chosen);
 void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_trigger(CLI::App& app, Action& chosen);
+void add_calibrate(CLI::App& app, Action& chosen);
+void add_predict(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h

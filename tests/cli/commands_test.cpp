@@ -151,6 +151,16 @@ TEST_F(Commands, files_that_are_no_capture_are_refused) {
   expect_refused({"report", "."}, "not a regular file");
 }
 
+TEST_F(Commands, predictions_without_a_device_or_counts_are_refused) {
+  store::write_test_capture(folder_.file("a.tally"));
+  expect_refused({"predict", "a.tally"}, "--device is required");
+  expect_refused({"predict", "--device", "missing.json", "a.tally"}, "missing.json: No such file");
+  std::ofstream(folder_.file("weights.json")) << R"({"name": "mine", "weights": {}})";
+  expect_refused({"predict", "--device", "weights.json", "a.tally"},
+                 "weights.json: this is not a device file of tally calibrate");
+  expect_refused({"calibrate", "-o", "weights.json", "--programs", "a.tally"}, "takes pairs");
+}
+
 TEST_F(Commands, captures_of_another_format_are_refused) {
   store::write_test_capture(folder_.file("old.tally"));
   change("old.tally", "PRAGMA user_version = 0");

@@ -26,7 +26,7 @@ _tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words 'run report explain extract diff snapshot check coverage export merge top trigger list doctor help version --help --version'
+    _tally_words 'run report explain extract diff snapshot check coverage export merge top trigger calibrate predict list doctor help version --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -42,7 +42,7 @@ _tally() {
         --max-size) ;;
         --shader) ;;
         --replace) ;;
-        --times) _tally_words 'off passes draws' ;;
+        --times) _tally_words 'off passes draws plain' ;;
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
@@ -162,6 +162,21 @@ _tally() {
       case $before in
         --frames) ;;
         *) _tally_options '-h --help --frames -q --quiet' || _tally_files ;;
+      esac
+      ;;
+    calibrate)
+      case $before in
+        -o | --output) _tally_files ;;
+        --device) ;;
+        --programs) ;;
+        *) _tally_options '-h --help -o --output --device --force --programs' || : ;;
+      esac
+      ;;
+    predict)
+      case $before in
+        --device) _tally_files ;;
+        --format) _tally_words 'text json' ;;
+        *) _tally_options '-h --help --device --format' || _tally_files ;;
       esac
       ;;
     list)

@@ -21,7 +21,7 @@ MODEL = {"base", "catalogue", "store/format", "store/read", "store/stream", "ana
 ANALYSIS = MODEL | {"analysis/source", "analysis/cost"}
 REPORT = {"base", "catalogue", "picture", "store/format", "store/read", "store/stream", "analysis/model", "analysis/coverage",
           "analysis/cost", "analysis/findings", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet"}
-CLI = REPORT | {"analysis/source", "analysis/dataset", "store/write", "report/table", "report/export", "report/html", "cli"}
+CLI = REPORT | {"analysis/source", "analysis/dataset", "analysis/predict", "store/write", "report/table", "report/export", "report/html", "cli"}
 ALLOWED = {
     "base": set(),
     "catalogue": {"base"},
@@ -66,6 +66,7 @@ ALLOWED = {
     "analysis/check": ANALYSIS | {"analysis/tables", "analysis/diff"},
     "analysis/dataset": ANALYSIS | {"analysis/tables", "analysis/diff", "analysis/findings"},
     "analysis/fleet": {"base", "analysis/model", "analysis/coverage", "analysis/diff"},
+    "analysis/predict": ANALYSIS | {"analysis/tables"},
     "report/table": REPORT,
     "report/export": REPORT | {"report/table"},
     "report/html": REPORT | {"analysis/dataset", "report/table"},
@@ -75,10 +76,11 @@ ALLOWED = {
     "cli/compare": CLI,
     "cli/doctor": CLI | {"cli/run"},
     "cli/export": CLI | {"cli/run"},
+    "cli/predict": CLI,
     "cli/main": CLI | {"cli/run"},
 }
 
-GENERATED = re.compile(r"^[a-z_]+(\.comp\.h|_device\.inc)$")  # from GLSL, by tally_glsl; from share/tally/devices
+GENERATED = re.compile(r"^[a-z0-9_]+(\.comp\.h|_device\.inc)$")  # from GLSL, by tally_glsl; from share/tally/devices
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 

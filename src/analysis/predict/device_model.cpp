@@ -1,0 +1,326 @@
+#include "analysis/predict/device_model.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/file.h"
+#include "catalogue/catalogue.h"
+
+namespace tally::analysis {
+namespace {
+
+using spirv::CostClass;
+using NumberJson = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "tally-device";
+constexpr int kVersion = 1;
+constexpr double kPicosecond = 1e-12;
+constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
+constexpr size_t kLargestFile = size_t{16} << 20;
+
+// Limits of the errors over programs that a prediction did not see; beyond them no time is stated.
+constexpr double kLeastSpearman = 0.95;
+constexpr double kMostMedianError = 0.20;
+constexpr double kMostPercentile90 = 0.60;
+
+constexpr std::array<std::string_view, kResources> kResourceNames = {
+    "issue",   "special functions", "memory",         "shared memory",
+    "texture", "atomics",           "synchronisation"};
+
+std::string id_of(size_t cost) {
+  return std::string(catalogue::counter(spirv::counter_of(static_cast<CostClass>(cost))).id);
+}
+
+// The numbers that are no class, by their names in the file.
+struct NamedNumber {
+  const char* name;
+  const char* unit;
+  DeviceNumber DeviceModel::*number;
+};
+constexpr NamedNumber kNamed[] = {
+    {"invocation", "ps", &DeviceModel::invocation},
+    {"dispatch", "ps", &DeviceModel::dispatch},
+    {"draw", "ps", &DeviceModel::draw},
+    {"pass", "ps", &DeviceModel::pass},
+    {"needed_invocations", "invocations", &DeviceModel::needed_invocations},
+    {"needed_invocations_memory", "invocations", &DeviceModel::needed_invocations_memory},
+    {"overlap", "exponent", &DeviceModel::overlap},
+};
+
+double scale_of(std::string_view unit) { return unit == "ps" ? kPicosecond : 1; }
+
+NumberJson number_json(const DeviceNumber& number, std::string_view unit) {
+  return {{"value", number.value / scale_of(unit)},
+          {"unit", unit},
+          {"kernel", number.kernel},
+          {"residual", number.residual}};
+}
+
+// A finite, non-negative number; anything else ends the reading.
+double number_in(const NumberJson& json, const char* key) {
+  const double value = json.at(key).get<double>();
+  if (!std::isfinite(value) || value < 0)
+    throw std::runtime_error(fmt::format("\"{}\" is not a number from 0", key));
+  return value;
+}
+
+DeviceNumber number_from(const NumberJson& json) {
+  const auto unit = json.at("unit").get<std::string>();
+  return {number_in(json, "value") * scale_of(unit), json.at("kernel").get<std::string>(),
+          json.at("residual").get<double>()};
+}
+
+NumberJson errors_json(const ProgramErrors& errors) {
+  NumberJson json = {{"programs", errors.programs},
+                     {"works", errors.works},
+                     {"shift", errors.shift},
+                     {"spearman", errors.spearman},
+                     {"median_error", errors.median_error},
+                     {"percentile_90", errors.percentile_90},
+                     {"least_seconds", errors.least_seconds},
+                     {"most_seconds", errors.most_seconds},
+                     {"bounds", errors.bounds}};
+  if (errors.low) json["interval_80"] = {*errors.low, *errors.high};
+  if (errors.coverage) json["coverage"] = *errors.coverage;
+  return json;
+}
+
+ProgramErrors errors_from(const NumberJson& json) {
+  ProgramErrors errors{.programs = json.at("programs").get<size_t>(),
+                       .works = json.at("works").get<size_t>(),
+                       .shift = json.at("shift").get<double>(),
+                       .spearman = json.at("spearman").get<double>(),
+                       .median_error = json.at("median_error").get<double>(),
+                       .percentile_90 = json.at("percentile_90").get<double>(),
+                       .least_seconds = number_in(json, "least_seconds"),
+                       .most_seconds = number_in(json, "most_seconds"),
+                       .bounds = json.at("bounds").get<std::vector<std::string>>()};
+  if (json.contains("interval_80")) {
+    errors.low = json["interval_80"].at(0).get<double>();
+    errors.high = json["interval_80"].at(1).get<double>();
+  }
+  if (json.contains("coverage")) errors.coverage = json["coverage"].get<double>();
+  return errors;
+}
+
+void read_numbers(const NumberJson& numbers, DeviceModel& device) {
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    device.classes[c] = number_from(numbers.at(id_of(c)));
+  for (const NamedNumber& named : kNamed)
+    device.*named.number = number_from(numbers.at(named.name));
+  if (device.overlap.value < 1) throw std::runtime_error("\"overlap\" is below 1");
+}
+
+void read_programs(const NumberJson& programs, DeviceModel& device) {
+  for (size_t k = 0; k < kWorkKinds; ++k) {
+    const std::string name(name_of(static_cast<WorkKind>(k)));
+    if (programs.contains(name)) device.errors[k] = errors_from(programs[name]);
+  }
+  if (programs.contains("ratio")) device.ratio_errors = errors_from(programs["ratio"]);
+  for (const NumberJson& work : programs.at("works")) {
+    device.program_works.push_back({work.at("program").get<std::string>(),
+                                    work.at("name").get<std::string>(),
+                                    work.at("kind") == "pass" ? WorkKind::Pass : WorkKind::Dispatch,
+                                    number_in(work, "measured_s"), number_in(work, "modelled_s"),
+                                    number_in(work, "instructions"), number_in(work, "bytes"),
+                                    work.at("bound").get<std::string>()});
+  }
+}
+
+DeviceModel device_from(const NumberJson& json) {
+  DeviceModel device{.name = json.at("device").get<std::string>(),
+                     .driver = json.at("driver").get<std::string>(),
+                     .date = json.at("date").get<std::string>(),
+                     .is_cpu = json.at("is_cpu").get<bool>(),
+                     .subgroup_size = json.at("subgroup_size").get<uint32_t>(),
+                     .clock_spread = number_in(json, "clock_spread")};
+  read_numbers(json.at("numbers"), device);
+  for (const NumberJson& kernel : json.at("kernels")) {
+    device.kernels.push_back({kernel.at("name").get<std::string>(), number_in(kernel, "measured_s"),
+                              number_in(kernel, "modelled_s"), number_in(kernel, "clock")});
+  }
+  for (const auto& [name, value] : json.at("not_used").items())
+    device.informative.emplace_back(name, value.get<double>());
+  if (json.contains("programs")) read_programs(json["programs"], device);
+  return device;
+}
+
+NumberJson programs_json(const DeviceModel& device) {
+  NumberJson json = NumberJson::object();
+  for (size_t k = 0; k < kWorkKinds; ++k) {
+    if (device.errors[k])
+      json[std::string(name_of(static_cast<WorkKind>(k)))] = errors_json(*device.errors[k]);
+  }
+  if (device.ratio_errors) json["ratio"] = errors_json(*device.ratio_errors);
+  json["works"] = NumberJson::array();
+  for (const DeviceModel::ProgramWork& work : device.program_works) {
+    json["works"].push_back({{"program", work.program},
+                             {"name", work.name},
+                             {"kind", name_of(work.kind)},
+                             {"measured_s", work.measured},
+                             {"modelled_s", work.modelled},
+                             {"instructions", work.instructions},
+                             {"bytes", work.bytes},
+                             {"bound", work.bound}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string_view name_of(Resource resource) {
+  return kResourceNames[static_cast<size_t>(resource)];
+}
+
+std::string_view name_of(WorkKind kind) { return kind == WorkKind::Pass ? "pass" : "dispatch"; }
+
+Resource resource_of(CostClass cost) {
+  switch (cost) {
+    case CostClass::SpecialFunction:
+      return Resource::Special;
+    case CostClass::BufferLoad:
+    case CostClass::BufferBytesLoaded:
+    case CostClass::BufferStore:
+    case CostClass::BufferBytesStored:
+    case CostClass::UniformLoad:
+    case CostClass::UniformBytesLoaded:
+    case CostClass::VaryingLoad:
+    case CostClass::VaryingStore:
+    case CostClass::Emit:
+      return Resource::Memory;
+    case CostClass::SharedLoad:
+    case CostClass::SharedBytesLoaded:
+    case CostClass::SharedStore:
+    case CostClass::SharedBytesStored:
+      return Resource::Shared;
+    case CostClass::TextureSample:
+    case CostClass::TextureGather:
+    case CostClass::TextureFetch:
+    case CostClass::ImageLoad:
+    case CostClass::ImageStore:
+    case CostClass::ResourceQuery:
+      return Resource::Texture;
+    case CostClass::Atomic:
+      return Resource::Atomics;
+    case CostClass::Barrier:
+    case CostClass::Subgroup:
+      return Resource::Synchronisation;
+    default:
+      return Resource::Issue;
+  }
+}
+
+double Work::bytes() const {
+  const Work& self = *this;
+  return self[CostClass::BufferBytesLoaded] + self[CostClass::BufferBytesStored] +
+         self[CostClass::UniformBytesLoaded] + self[CostClass::SharedBytesLoaded] +
+         self[CostClass::SharedBytesStored];
+}
+
+std::string ProgramErrors::why_no_time() const {
+  if (!low) return fmt::format("too few programs were measured for an interval: {}", programs);
+  if (spearman < kLeastSpearman)
+    return fmt::format("the rank correlation over {} programs is {:.2f}, below {:.2f}", programs,
+                       spearman, kLeastSpearman);
+  if (median_error > kMostMedianError)
+    return fmt::format("the median error over {} programs is {:.0f} %, above {:.0f} %", programs,
+                       median_error * 100, kMostMedianError * 100);
+  if (percentile_90 > kMostPercentile90)
+    return fmt::format("a tenth of the errors over {} programs exceed {:.0f} %, above {:.0f} %",
+                       programs, percentile_90 * 100, kMostPercentile90 * 100);
+  return {};
+}
+
+WorkTime DeviceModel::time_of(const Work& work) const {
+  WorkTime time;
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    time.by_resource[static_cast<size_t>(resource_of(static_cast<CostClass>(c)))] +=
+        work.counts[c] * classes[c].value;
+  time.by_resource[static_cast<size_t>(Resource::Issue)] += work.invocations * invocation.value;
+  // Few invocations cannot fill the device: each waits for its own results.
+  const double invocations = std::max(work.invocations, 1.0);
+  const auto waiting = [&](const DeviceNumber& needed) {
+    return std::max(1.0, needed.value / invocations);
+  };
+  for (size_t r = 0; r < kResources; ++r) {
+    const auto resource = static_cast<Resource>(r);
+    const bool is_memory = resource == Resource::Memory || resource == Resource::Texture ||
+                           resource == Resource::Atomics;
+    time.by_resource[r] *= waiting(is_memory ? needed_invocations_memory : needed_invocations);
+  }
+  const double most = *std::ranges::max_element(time.by_resource);
+  double sum = 0;
+  for (const double part : time.by_resource)
+    sum += most > 0 ? std::pow(part / most, overlap.value) : 0;
+  const double shaders = most > 0 ? most * std::pow(sum, 1 / overlap.value) : 0;
+  time.fixed = work.kind == WorkKind::Pass ? pass.value + work.commands * draw.value
+                                           : work.commands * dispatch.value;
+  time.seconds = shaders + time.fixed;
+  const auto largest =
+      static_cast<size_t>(std::ranges::max_element(time.by_resource) - time.by_resource.begin());
+  time.bound = time.fixed > shaders ? "fixed cost" : std::string(kResourceNames[largest]);
+  return time;
+}
+
+std::string DeviceModel::to_json() const {
+  NumberJson json = {{"format", kFormat},
+                     {"version", kVersion},
+                     {"device", name},
+                     {"driver", driver},
+                     {"date", date},
+                     {"is_cpu", is_cpu},
+                     {"subgroup_size", subgroup_size},
+                     {"clock_spread", clock_spread}};
+  NumberJson& numbers = json["numbers"];
+  for (const NamedNumber& named : kNamed)
+    numbers[named.name] = number_json(this->*named.number, named.unit);
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    numbers[id_of(c)] = number_json(classes[c], "ps");
+  json["not_used"] = NumberJson::object();
+  for (const auto& [key, value] : informative) json["not_used"][key] = value;
+  json["kernels"] = NumberJson::array();
+  for (const Kernel& kernel : kernels) {
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"measured_s", kernel.seconds},
+                               {"modelled_s", kernel.modelled},
+                               {"clock", kernel.clock}});
+  }
+  if (!program_works.empty()) json["programs"] = programs_json(*this);
+  return json.dump(1, ' ', false, NumberJson::error_handler_t::replace) + "\n";
+}
+
+Result<DeviceModel> DeviceModel::parse(const std::string& file, std::string_view text) {
+  bool too_deep = false;
+  const NumberJson json = NumberJson::parse(
+      text,
+      [&](int depth, auto, auto&) {
+        too_deep |= depth > kDeepest;
+        return !too_deep;
+      },
+      false);
+  if (json.is_discarded() || too_deep || !json.is_object() || !json.contains("format") ||
+      json["format"] != kFormat)
+    return Error{file + ": this is not a device file of tally calibrate"};
+  if (!json.contains("version") || json["version"] != kVersion)
+    return Error{
+        fmt::format("{}: a device file of version {}; this tally reads version {}: "
+                    "calibrate again",
+                    file, json.contains("version") ? json["version"].dump() : "?", kVersion)};
+  // The JSON library reports an unexpected structure by an exception, which ends here.
+  try {
+    return device_from(json);
+  } catch (const std::exception& error) {
+    return Error{fmt::format("{}: a damaged device file: {}", file, error.what())};
+  }
+}
+
+Result<DeviceModel> DeviceModel::load(const std::string& file) {
+  const auto text = read_small_file(file, kLargestFile);
+  if (!text) return text.error();
+  return parse(file, *text);
+}
+
+}  // namespace tally::analysis

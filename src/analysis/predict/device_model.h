@@ -1,0 +1,112 @@
+// The time of work on a calibrated device: numbers that `tally calibrate` measured, and the soft
+// maximum over resources that makes a time of them (docs/user/predict.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "spirv/analysis/cost.h"
+
+namespace tally::analysis {
+
+// Used by classes of instructions. Resources overlap; the classes of one resource do not.
+enum class Resource : uint8_t { Issue, Special, Memory, Shared, Texture, Atomics, Synchronisation };
+inline constexpr size_t kResources = 7;
+
+std::string_view name_of(Resource resource);
+Resource resource_of(spirv::CostClass cost);
+
+// Whose errors are alike.
+enum class WorkKind : uint8_t { Dispatch, Pass };
+inline constexpr size_t kWorkKinds = 2;
+
+std::string_view name_of(WorkKind kind);  // "dispatch", "pass"
+
+// Exact counts of one execution of a dispatch, or of a render pass.
+struct Work {
+  WorkKind kind = WorkKind::Dispatch;
+  std::array<double, spirv::kCostClassCount> counts{};  // of what is left once compiled
+  double invocations = 0;                               // of all stages
+  double commands = 1;                                  // dispatches or draws
+
+  double& operator[](spirv::CostClass cost) { return counts[static_cast<size_t>(cost)]; }
+  double operator[](spirv::CostClass cost) const { return counts[static_cast<size_t>(cost)]; }
+  double bytes() const;  // that buffers and shared memory move
+};
+
+struct WorkTime {
+  double seconds = 0;  // without what programs add (ProgramErrors)
+  std::array<double, kResources> by_resource{};
+  double fixed = 0;
+  // "issue", "memory" ...; "fixed cost" where that is more than half.
+  std::string bound;
+};
+
+// A number of the device.
+struct DeviceNumber {
+  double value = 0;
+  std::string kernel;   // that gave it; empty: assumed, from the generic table of weights
+  double residual = 0;  // the largest of its kernels: measured / modelled - 1
+};
+
+// How far times of programs were from the model, where each program was predicted by the others
+// alone. Logarithms are natural.
+struct ProgramErrors {
+  size_t programs = 0;
+  size_t works = 0;
+  double shift = 0;  // the median of log(measured / modelled): a prediction is multiplied by it
+  std::optional<double> low, high;  // of the 80 % interval around it; none: too few programs
+  double spearman = 0, median_error = 0, percentile_90 = 0;
+  std::optional<double> coverage;              // of intervals made without the program
+  double least_seconds = 0, most_seconds = 0;  // modelled: what lies beyond is extrapolated
+  std::vector<std::string> bounds;             // WorkTime::bound of all works
+
+  // Empty if a time may be stated, else why not.
+  std::string why_no_time() const;
+};
+
+struct DeviceModel {
+  std::string name, driver, date;
+  bool is_cpu = false;
+  uint32_t subgroup_size = 0;
+  double clock_spread = 0;  // of the timing kernel: slowest / fastest - 1
+
+  std::array<DeviceNumber, spirv::kCostClassCount> classes{};  // seconds of one operation
+  DeviceNumber invocation;                                     // seconds of one invocation
+  DeviceNumber dispatch, draw, pass;                           // seconds of one
+  DeviceNumber needed_invocations;         // below which arithmetic waits for itself
+  DeviceNumber needed_invocations_memory;  // the same for memory
+  DeviceNumber overlap;                    // the exponent of the soft maximum
+  struct Kernel {
+    std::string name;
+    double seconds = 0, modelled = 0, clock = 1;
+  };
+  std::vector<Kernel> kernels;  // what was measured
+  // Measured, and not used: captures do not tell strides, footprints and contention.
+  std::vector<std::pair<std::string, double>> informative;
+
+  std::array<std::optional<ProgramErrors>, kWorkKinds> errors;  // by WorkKind
+  std::optional<ProgramErrors> ratio_errors;  // of the ratio of two works of a program
+  struct ProgramWork {
+    std::string program, name;
+    WorkKind kind = WorkKind::Dispatch;
+    double measured = 0, modelled = 0, instructions = 0, bytes = 0;
+    std::string bound;
+  };
+  std::vector<ProgramWork> program_works;  // what `errors` were made of
+
+  WorkTime time_of(const Work& work) const;
+
+  std::string to_json() const;
+  // `file` is named in errors.
+  static Result<DeviceModel> parse(const std::string& file, std::string_view text);
+  static Result<DeviceModel> load(const std::string& file);
+};
+
+}  // namespace tally::analysis

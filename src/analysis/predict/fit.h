@@ -1,0 +1,39 @@
+// Makes the numbers of a device of measured kernels, and errors of measured programs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/predict/device_model.h"
+#include "base/status.h"
+
+namespace tally::analysis {
+
+// The work of `iterations` of the loop of a calibration kernel, which has no other branch, in each
+// of `invocations`; without what is outside of the loop.
+Result<Work> work_of_loop(std::span<const uint32_t> words, double invocations, double iterations);
+
+struct MeasuredKernel {
+  std::string name;
+  Work work;
+  double seconds = 0;  // more than without an iteration
+  double clock = 1;    // time of the timing kernel next to it / its fastest
+  bool mixes = false;  // uses two resources on purpose: tells the overlap, not the numbers
+};
+
+// Solves `matrix` * x = `target` for x >= 0 by least squares; each row has x.size() columns.
+std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& matrix,
+                                               const std::vector<double>& target);
+
+// Sets the classes, the overlap and the residuals of `device`.
+void fit_kernels(std::span<const MeasuredKernel> kernels, DeviceModel& device);
+
+// Sets `errors` and `ratio_errors` from `program_works`.
+void fit_programs(DeviceModel& device);
+
+// The rank correlation of two lists of the same size.
+double spearman(std::span<const double> a, std::span<const double> b);
+
+}  // namespace tally::analysis

@@ -1,0 +1,266 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "analysis/predict/device_model.h"
+#include "analysis/predict/fit.h"
+#include "spirv/testing/testing.h"
+
+namespace tally::analysis {
+namespace {
+
+using spirv::CostClass;
+using testing::DoubleNear;
+using testing::HasSubstr;
+
+// The numbers that a fit has to find, in seconds.
+struct Known {
+  CostClass cost;
+  double seconds;
+};
+constexpr Known kKnown[] = {{CostClass::Fma, 1e-12},         {CostClass::Int32, 2e-12},
+                            {CostClass::ControlFlow, 5e-12}, {CostClass::SpecialFunction, 8e-12},
+                            {CostClass::BufferLoad, 2e-11},  {CostClass::BufferBytesLoaded, 1e-11},
+                            {CostClass::SharedLoad, 3e-11},  {CostClass::TextureSample, 6e-11},
+                            {CostClass::Atomic, 4e-10}};
+
+DeviceModel known_device(double overlap) {
+  DeviceModel device{.name = "known", .driver = "none", .date = "2026-11-01"};
+  for (const Known& known : kKnown)
+    device.classes[static_cast<size_t>(known.cost)].value = known.seconds;
+  device.overlap.value = overlap;
+  return device;
+}
+
+// A loop that counts, with `count` operations of a class.
+MeasuredKernel kernel_of(const DeviceModel& device, std::initializer_list<CostClass> costs,
+                         double count) {
+  MeasuredKernel kernel{.name = "kernel"};
+  kernel.work[CostClass::Int32] = 1e6;
+  kernel.work[CostClass::ControlFlow] = 1e6;
+  for (const CostClass cost : costs) kernel.work[cost] += count * 1e6;
+  kernel.seconds = device.time_of(kernel.work).seconds;
+  return kernel;
+}
+
+std::vector<MeasuredKernel> kernels_of(const DeviceModel& device) {
+  std::vector<MeasuredKernel> kernels;
+  for (const Known& known : kKnown) kernels.push_back(kernel_of(device, {known.cost}, 16));
+  kernels.push_back(kernel_of(device, {CostClass::BufferLoad}, 16));
+  kernels.back().work[CostClass::BufferBytesLoaded] = 256e6;
+  kernels.back().seconds = device.time_of(kernels.back().work).seconds;
+  kernels.push_back(kernel_of(device, {CostClass::SpecialFunction, CostClass::SharedLoad}, 8));
+  kernels.back().mixes = true;
+  kernels.push_back(kernel_of(device, {CostClass::Fma, CostClass::TextureSample}, 60));
+  kernels.back().mixes = true;
+  return kernels;
+}
+
+TEST(NonNegativeLeastSquares, finds_the_solution_or_the_nearest_without_negative_numbers) {
+  const auto exact = non_negative_least_squares({{2, 0}, {1, 1}, {0, 3}}, {4, 5, 9});
+  EXPECT_THAT(exact, testing::ElementsAre(DoubleNear(2, 1e-6), DoubleNear(3, 1e-6)));
+  // Without the bound the second would be -1.
+  const auto bounded = non_negative_least_squares({{1, 1}, {1, 0}}, {1, 2});
+  EXPECT_THAT(bounded, testing::ElementsAre(DoubleNear(1.5, 1e-6), 0));
+}
+
+class KernelFitOf : public testing::TestWithParam<double> {};
+
+TEST_P(KernelFitOf, a_known_device_gives_its_numbers_back) {
+  const DeviceModel truth = known_device(GetParam());
+  DeviceModel fitted{.is_cpu = GetParam() == 1};
+  fit_kernels(kernels_of(truth), fitted);
+  EXPECT_EQ(fitted.overlap.value, GetParam());
+  for (const Known& known : kKnown) {
+    const DeviceNumber& number = fitted.classes[static_cast<size_t>(known.cost)];
+    EXPECT_NEAR(number.value / known.seconds, 1, 0.02) << static_cast<int>(known.cost);
+    EXPECT_NEAR(number.residual, 0, 0.02);
+    EXPECT_NE(number.kernel, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Overlaps, KernelFitOf, testing::Values(1, 2, 4));
+
+TEST(WorkOfLoop, counts_what_the_loop_repeats_and_nothing_else) {
+  const auto words = spirv::test::assemble(R"(
+    OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %main "main" %out
+    OpExecutionMode %main LocalSize 1 1 1
+    OpDecorate %out Binding 0
+    OpDecorate %out DescriptorSet 0
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    %void = OpTypeVoid
+    %type = OpTypeFunction %void
+    %bool = OpTypeBool
+    %uint = OpTypeInt 32 0
+    %zero = OpConstant %uint 0
+    %one = OpConstant %uint 1
+    %ten = OpConstant %uint 10
+    %block = OpTypeStruct %uint
+    %pointer = OpTypePointer StorageBuffer %block
+    %member = OpTypePointer StorageBuffer %uint
+    %out = OpVariable %pointer StorageBuffer
+    %main = OpFunction %void None %type
+    %entry = OpLabel
+    %at = OpAccessChain %member %out %zero
+    OpBranch %header
+    %header = OpLabel
+    %i = OpPhi %uint %zero %entry %next %body
+    OpLoopMerge %merge %body None
+    OpBranch %body
+    %body = OpLabel
+    OpAtomicStore %at %one %zero %i
+    %next = OpIAdd %uint %i %one
+    %goes_on = OpULessThan %bool %next %ten
+    OpBranchConditional %goes_on %header %merge
+    %merge = OpLabel
+    OpStore %at %i
+    OpReturn
+    OpFunctionEnd)");
+  const auto work = work_of_loop(words, 64, 10);
+  ASSERT_TRUE(work.ok()) << work.error().message;
+  EXPECT_EQ((*work)[CostClass::Atomic], 640);
+  EXPECT_EQ((*work)[CostClass::Int32], 1280);
+  EXPECT_EQ((*work)[CostClass::ControlFlow], 640);
+  EXPECT_EQ((*work)[CostClass::BufferStore], 0);
+}
+
+TEST(DeviceModel, takes_the_longest_resource_where_all_overlap_and_the_sum_where_none_does) {
+  Work work;
+  work[CostClass::Fma] = 1e9;         // 1 ms
+  work[CostClass::SharedLoad] = 1e8;  // 3 ms
+  work.invocations = 1e6;
+  EXPECT_NEAR(known_device(1).time_of(work).seconds, 4e-3, 1e-9);
+  EXPECT_NEAR(known_device(100).time_of(work).seconds, 3e-3, 1e-6);
+  EXPECT_EQ(known_device(4).time_of(work).bound, "shared memory");
+}
+
+TEST(DeviceModel, few_invocations_wait_for_themselves_and_a_dispatch_has_a_fixed_cost) {
+  DeviceModel device = known_device(1);
+  device.needed_invocations.value = 1000;
+  device.dispatch.value = 5e-6;
+  Work work;
+  work[CostClass::Fma] = 1e6;  // 1 us
+  work.invocations = 2000;
+  EXPECT_NEAR(device.time_of(work).seconds, 6e-6, 1e-12);
+  EXPECT_EQ(device.time_of(work).bound, "fixed cost");
+  work.invocations = 100;
+  EXPECT_NEAR(device.time_of(work).seconds, 15e-6, 1e-12);
+  EXPECT_EQ(device.time_of(work).bound, "issue");
+}
+
+// Programs whose times are the model's, times 2 and a noise that each program has by itself.
+void add_programs(DeviceModel& device, int programs, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> of_program(0, 0.1), of_work(0, 0.05);
+  std::uniform_real_distribution<double> size(-8, -2);
+  for (int p = 0; p < programs; ++p) {
+    const double all = of_program(random);
+    for (int w = 0; w < 5; ++w) {
+      const double modelled = std::pow(10, size(random));
+      device.program_works.push_back({"program " + std::to_string(p), "work", WorkKind::Dispatch,
+                                      modelled * 2 * std::exp(all + of_work(random)), modelled, 0,
+                                      0, "issue"});
+    }
+  }
+}
+
+TEST(ProgramErrors, intervals_hold_what_they_say_for_programs_that_were_not_measured) {
+  size_t covered = 0, all = 0;
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    DeviceModel device;
+    add_programs(device, 14, seed);
+    fit_programs(device);
+    const ProgramErrors& errors = device.errors[0].value();
+    EXPECT_NEAR(errors.shift, std::log(2), 0.15);
+    ASSERT_TRUE(errors.low && errors.high);
+    DeviceModel others;
+    add_programs(others, 10, seed + 1000);
+    for (const auto& work : others.program_works) {
+      const double off = std::log(work.measured / work.modelled) - errors.shift;
+      covered += off >= *errors.low && off <= *errors.high ? 1 : 0;
+      ++all;
+    }
+  }
+  const double share = static_cast<double>(covered) / static_cast<double>(all);
+  EXPECT_GT(share, 0.75);
+  EXPECT_LT(share, 0.95);
+}
+
+TEST(ProgramErrors, fewer_than_nine_programs_have_no_interval_and_no_time) {
+  DeviceModel few, enough;
+  add_programs(few, 8, 1);
+  add_programs(enough, 9, 1);
+  fit_programs(few);
+  fit_programs(enough);
+  EXPECT_FALSE(few.errors[0]->low);
+  EXPECT_THAT(few.errors[0]->why_no_time(), HasSubstr("too few programs"));
+  EXPECT_TRUE(enough.errors[0]->low);
+  EXPECT_EQ(enough.errors[0]->why_no_time(), "");
+  EXPECT_FALSE(enough.errors[1]);
+}
+
+TEST(ProgramErrors, large_errors_leave_no_time) {
+  DeviceModel device;
+  add_programs(device, 12, 3);
+  for (size_t w = 0; w < device.program_works.size(); ++w)
+    device.program_works[w].measured *= w % 2 == 0 ? 3 : 1;
+  fit_programs(device);
+  EXPECT_THAT(device.errors[0]->why_no_time(), HasSubstr("median error"));
+}
+
+TEST(ProgramErrors, ratios_of_a_program_do_not_have_what_its_works_share) {
+  DeviceModel device;
+  add_programs(device, 14, 5);
+  fit_programs(device);
+  ASSERT_TRUE(device.ratio_errors && device.ratio_errors->low);
+  EXPECT_NEAR(device.ratio_errors->shift, 0, 0.02);
+  EXPECT_LT(*device.ratio_errors->high - *device.ratio_errors->low,
+            *device.errors[0]->high - *device.errors[0]->low);
+}
+
+TEST(Spearman, is_one_for_equal_order_and_shares_ranks_of_ties) {
+  EXPECT_DOUBLE_EQ(spearman(std::vector<double>{1, 5, 9}, std::vector<double>{2, 3, 100}), 1);
+  EXPECT_DOUBLE_EQ(spearman(std::vector<double>{1, 5, 9}, std::vector<double>{3, 2, 1}), -1);
+  EXPECT_NEAR(spearman(std::vector<double>{1, 1, 2}, std::vector<double>{1, 2, 3}), 0.866, 0.001);
+}
+
+TEST(DeviceFile, is_read_as_it_was_written) {
+  DeviceModel device = known_device(4);
+  fit_kernels(kernels_of(device), device);
+  device.informative.emplace_back("dependent_load_ps", 3.5);
+  add_programs(device, 10, 2);
+  fit_programs(device);
+  const std::string text = device.to_json();
+  const auto read = DeviceModel::parse("device.json", text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->to_json(), text);
+}
+
+TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
+  const auto error_of = [](const std::string& text) {
+    const auto read = DeviceModel::parse("d.json", text);
+    return read ? "none" : read.error().message;
+  };
+  const std::string good = known_device(4).to_json();
+  EXPECT_EQ(error_of(good), "none");
+  EXPECT_THAT(error_of("{"), HasSubstr("d.json: this is not a device file"));
+  EXPECT_THAT(error_of(R"({"name": "generic", "weights": {}})"), HasSubstr("not a device file"));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return error_of(text);
+  };
+  EXPECT_THAT(with("\"version\": 1", "\"version\": 2"), HasSubstr("of version 2"));
+  EXPECT_THAT(with("\"date\"", "\"day\""), HasSubstr("damaged device file"));
+  EXPECT_THAT(with("\"value\": 4", "\"value\": -4"), HasSubstr("damaged device file"));
+  EXPECT_THAT(with("\"value\": 4.0", "\"value\": \"x\""), HasSubstr("damaged device file"));
+  EXPECT_THAT(error_of(std::string(1000, '[')), HasSubstr("not a device file"));
+}
+
+}  // namespace
+}  // namespace tally::analysis

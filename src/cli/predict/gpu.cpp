@@ -1,0 +1,531 @@
+#include "cli/predict/gpu.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace tally::cli {
+namespace {
+
+constexpr uint32_t kMostDispatches = 16;  // of one submission
+constexpr uint32_t kPictureSize = 256;
+constexpr VkDeviceSize kUniformBytes = 1024;
+constexpr uint64_t kLongestRun = 20'000'000'000;  // nanoseconds; the device is given up then
+
+#define TALLY_INSTANCE_FUNCTIONS(X)         \
+  X(DestroyInstance)                        \
+  X(EnumeratePhysicalDevices)               \
+  X(GetPhysicalDeviceProperties2)           \
+  X(GetPhysicalDeviceFeatures)              \
+  X(GetPhysicalDeviceQueueFamilyProperties) \
+  X(GetPhysicalDeviceMemoryProperties)      \
+  X(CreateDevice)                           \
+  X(GetDeviceProcAddr)
+
+#define TALLY_DEVICE_FUNCTIONS(X) \
+  X(DestroyDevice)                \
+  X(DeviceWaitIdle)               \
+  X(GetDeviceQueue)               \
+  X(CreateBuffer)                 \
+  X(DestroyBuffer)                \
+  X(GetBufferMemoryRequirements)  \
+  X(BindBufferMemory)             \
+  X(CreateImage)                  \
+  X(DestroyImage)                 \
+  X(GetImageMemoryRequirements)   \
+  X(BindImageMemory)              \
+  X(CreateImageView)              \
+  X(DestroyImageView)             \
+  X(CreateSampler)                \
+  X(DestroySampler)               \
+  X(AllocateMemory)               \
+  X(FreeMemory)                   \
+  X(CreateDescriptorSetLayout)    \
+  X(DestroyDescriptorSetLayout)   \
+  X(CreateDescriptorPool)         \
+  X(DestroyDescriptorPool)        \
+  X(AllocateDescriptorSets)       \
+  X(UpdateDescriptorSets)         \
+  X(CreatePipelineLayout)         \
+  X(DestroyPipelineLayout)        \
+  X(CreateShaderModule)           \
+  X(DestroyShaderModule)          \
+  X(CreateComputePipelines)       \
+  X(DestroyPipeline)              \
+  X(CreateCommandPool)            \
+  X(DestroyCommandPool)           \
+  X(AllocateCommandBuffers)       \
+  X(BeginCommandBuffer)           \
+  X(EndCommandBuffer)             \
+  X(CmdBindPipeline)              \
+  X(CmdBindDescriptorSets)        \
+  X(CmdPushConstants)             \
+  X(CmdDispatch)                  \
+  X(CmdFillBuffer)                \
+  X(CmdClearColorImage)           \
+  X(CmdPipelineBarrier)           \
+  X(CmdResetQueryPool)            \
+  X(CmdWriteTimestamp)            \
+  X(CreateQueryPool)              \
+  X(DestroyQueryPool)             \
+  X(GetQueryPoolResults)          \
+  X(CreateFence)                  \
+  X(DestroyFence)                 \
+  X(ResetFences)                  \
+  X(WaitForFences)                \
+  X(QueueSubmit)
+
+#define TALLY_MEMBER(name) PFN_vk##name name = nullptr;
+struct InstanceFunctions {
+  TALLY_INSTANCE_FUNCTIONS(TALLY_MEMBER)
+};
+struct DeviceFunctions {
+  TALLY_DEVICE_FUNCTIONS(TALLY_MEMBER)
+};
+#undef TALLY_MEMBER
+
+Error failure(const char* call, VkResult result) {
+  return Error{fmt::format("{} failed: VkResult {}", call, static_cast<int>(result))};
+}
+
+class VulkanGpu : public Gpu {
+ public:
+  ~VulkanGpu() override;
+
+  Status start(size_t number);
+  const GpuFacts& facts() const override { return facts_; }
+  Result<VkPipeline> make_kernel(std::span<const uint32_t> words) override;
+  Result<std::vector<double>> time(std::span<const KernelDispatch> dispatches) override;
+
+ private:
+  Status load_instance();
+  Status choose_device(size_t number);
+  void describe();
+  Status create_device();
+  Status create_buffers();
+  Status create_picture();
+  Status create_layout();
+  void write_descriptors();
+  Status create_commands();
+  Result<VkDeviceMemory> allocate(const VkMemoryRequirements& needs);
+  Status make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBuffer& buffer);
+  Status begin();
+  Status submit();
+  void barrier();
+
+  InstanceFunctions vki_;
+  DeviceFunctions vk_;
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  uint32_t family_ = 0;
+  uint32_t valid_bits_ = 0;
+  double period_ = 1;  // nanoseconds
+  GpuFacts facts_;
+  std::vector<VkDeviceMemory> memory_;
+  VkBuffer words_ = VK_NULL_HANDLE, values_ = VK_NULL_HANDLE;
+  VkImage picture_ = VK_NULL_HANDLE;
+  VkImageView view_ = VK_NULL_HANDLE;
+  VkSampler sampler_ = VK_NULL_HANDLE;
+  VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
+  VkDescriptorPool set_pool_ = VK_NULL_HANDLE;
+  VkDescriptorSet set_ = VK_NULL_HANDLE;
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  std::vector<VkPipeline> pipelines_;
+  VkCommandPool command_pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  VkFence fence_ = VK_NULL_HANDLE;
+};
+
+VulkanGpu::~VulkanGpu() {
+  if (device_ != VK_NULL_HANDLE) {
+    vk_.DeviceWaitIdle(device_);
+    for (const VkPipeline pipeline : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
+    vk_.DestroyFence(device_, fence_, nullptr);
+    vk_.DestroyQueryPool(device_, queries_, nullptr);
+    vk_.DestroyCommandPool(device_, command_pool_, nullptr);
+    vk_.DestroyPipelineLayout(device_, layout_, nullptr);
+    vk_.DestroyDescriptorPool(device_, set_pool_, nullptr);
+    vk_.DestroyDescriptorSetLayout(device_, set_layout_, nullptr);
+    vk_.DestroySampler(device_, sampler_, nullptr);
+    vk_.DestroyImageView(device_, view_, nullptr);
+    vk_.DestroyImage(device_, picture_, nullptr);
+    vk_.DestroyBuffer(device_, values_, nullptr);
+    vk_.DestroyBuffer(device_, words_, nullptr);
+    for (const VkDeviceMemory memory : memory_) vk_.FreeMemory(device_, memory, nullptr);
+    vk_.DestroyDevice(device_, nullptr);
+  }
+  if (instance_ != VK_NULL_HANDLE) vki_.DestroyInstance(instance_, nullptr);
+}
+
+Status VulkanGpu::start(size_t number) {
+  Status status = load_instance();
+  if (status.ok()) status = choose_device(number);
+  if (status.ok()) status = create_device();
+  if (status.ok()) status = create_buffers();
+  if (status.ok()) status = create_picture();
+  if (status.ok()) status = create_layout();
+  if (status.ok()) status = create_commands();
+  return status;
+}
+
+// The process loads the library once and ends soon after, so it never unloads it.
+Status VulkanGpu::load_instance() {
+  void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Error{fmt::format("there is no Vulkan loader: {}", dlerror())};
+  const auto get =
+      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
+  if (get == nullptr) return Error{"libvulkan.so.1 has no vkGetInstanceProcAddr"};
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
+  VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  application.pApplicationName = "tally";
+  application.apiVersion = VK_API_VERSION_1_2;
+  VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+  info.pApplicationInfo = &application;
+  if (const VkResult result = create(&info, nullptr, &instance_); result != VK_SUCCESS)
+    return failure("vkCreateInstance", result);
+#define TALLY_LOAD(name) vki_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name));
+  TALLY_INSTANCE_FUNCTIONS(TALLY_LOAD)
+#undef TALLY_LOAD
+  return {};
+}
+
+Status VulkanGpu::choose_device(size_t number) {
+  uint32_t count = 0;
+  vki_.EnumeratePhysicalDevices(instance_, &count, nullptr);
+  std::vector<VkPhysicalDevice> devices(count);
+  vki_.EnumeratePhysicalDevices(instance_, &count, devices.data());
+  if (number >= devices.size())
+    return Error{fmt::format("there is no Vulkan device {}: there are {} (see tally list)", number,
+                             devices.size())};
+  physical_ = devices[number];
+  describe();
+  uint32_t families = 0;
+  vki_.GetPhysicalDeviceQueueFamilyProperties(physical_, &families, nullptr);
+  std::vector<VkQueueFamilyProperties> properties(families);
+  vki_.GetPhysicalDeviceQueueFamilyProperties(physical_, &families, properties.data());
+  for (family_ = 0; family_ < families; ++family_) {
+    valid_bits_ = properties[family_].timestampValidBits;
+    if ((properties[family_].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && valid_bits_ != 0) return {};
+  }
+  return Error{facts_.name + " has no queue that computes and writes timestamps"};
+}
+
+void VulkanGpu::describe() {
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+                                              &driver};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
+  vki_.GetPhysicalDeviceProperties2(physical_, &properties);
+  VkPhysicalDeviceFeatures features{};
+  vki_.GetPhysicalDeviceFeatures(physical_, &features);
+  period_ = properties.properties.limits.timestampPeriod;
+  facts_.name = properties.properties.deviceName;
+  facts_.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
+  facts_.is_cpu = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  facts_.subgroup_size = subgroup.subgroupSize;
+  facts_.subgroup_arithmetic =
+      (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+      (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
+  facts_.float64 = features.shaderFloat64 == VK_TRUE;
+  facts_.int64 = features.shaderInt64 == VK_TRUE;
+  // Larger than the caches of a GPU; a processor has less to spare.
+  const uint32_t wanted = facts_.is_cpu ? 1U << 24 : 1U << 26;
+  facts_.words = 1U << 20;
+  while (facts_.words < wanted &&
+         facts_.words <= properties.properties.limits.maxStorageBufferRange / 8)
+    facts_.words *= 2;
+}
+
+Status VulkanGpu::create_device() {
+  constexpr float kPriority = 1;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = family_;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &kPriority;
+  VkPhysicalDeviceFeatures features{};
+  features.shaderFloat64 = facts_.float64 ? VK_TRUE : VK_FALSE;
+  features.shaderInt64 = facts_.int64 ? VK_TRUE : VK_FALSE;
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.pEnabledFeatures = &features;
+  if (const VkResult result = vki_.CreateDevice(physical_, &info, nullptr, &device_);
+      result != VK_SUCCESS)
+    return failure("vkCreateDevice", result);
+#define TALLY_LOAD(name) \
+  vk_.name = reinterpret_cast<PFN_vk##name>(vki_.GetDeviceProcAddr(device_, "vk" #name));
+  TALLY_DEVICE_FUNCTIONS(TALLY_LOAD)
+#undef TALLY_LOAD
+  vk_.GetDeviceQueue(device_, family_, 0, &queue_);
+  return {};
+}
+
+Result<VkDeviceMemory> VulkanGpu::allocate(const VkMemoryRequirements& needs) {
+  VkPhysicalDeviceMemoryProperties types;
+  vki_.GetPhysicalDeviceMemoryProperties(physical_, &types);
+  VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  info.allocationSize = needs.size;
+  for (; info.memoryTypeIndex < types.memoryTypeCount; ++info.memoryTypeIndex) {
+    const bool fits = (needs.memoryTypeBits >> info.memoryTypeIndex & 1) != 0;
+    const bool is_local = (types.memoryTypes[info.memoryTypeIndex].propertyFlags &
+                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0;
+    if (fits && is_local) break;
+  }
+  if (info.memoryTypeIndex == types.memoryTypeCount)
+    return Error{facts_.name + " has no memory of its own for the kernels' data"};
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  if (const VkResult result = vk_.AllocateMemory(device_, &info, nullptr, &memory);
+      result != VK_SUCCESS)
+    return failure("vkAllocateMemory", result);
+  memory_.push_back(memory);
+  return memory;
+}
+
+Status VulkanGpu::make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBuffer& buffer) {
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = bytes;
+  info.usage = usage | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (const VkResult result = vk_.CreateBuffer(device_, &info, nullptr, &buffer);
+      result != VK_SUCCESS)
+    return failure("vkCreateBuffer", result);
+  VkMemoryRequirements needs;
+  vk_.GetBufferMemoryRequirements(device_, buffer, &needs);
+  const auto memory = allocate(needs);
+  if (!memory) return memory.error();
+  if (const VkResult result = vk_.BindBufferMemory(device_, buffer, *memory, 0);
+      result != VK_SUCCESS)
+    return failure("vkBindBufferMemory", result);
+  return {};
+}
+
+Status VulkanGpu::create_buffers() {
+  Status status =
+      make_buffer(VkDeviceSize{facts_.words} * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, words_);
+  if (status.ok()) status = make_buffer(kUniformBytes, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, values_);
+  return status;
+}
+
+Status VulkanGpu::create_picture() {
+  VkImageCreateInfo info{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
+  info.imageType = VK_IMAGE_TYPE_2D;
+  info.format = VK_FORMAT_R8G8B8A8_UNORM;
+  info.extent = {kPictureSize, kPictureSize, 1};
+  info.mipLevels = 1;
+  info.arrayLayers = 1;
+  info.samples = VK_SAMPLE_COUNT_1_BIT;
+  info.usage =
+      VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  if (const VkResult result = vk_.CreateImage(device_, &info, nullptr, &picture_);
+      result != VK_SUCCESS)
+    return failure("vkCreateImage", result);
+  VkMemoryRequirements needs;
+  vk_.GetImageMemoryRequirements(device_, picture_, &needs);
+  const auto memory = allocate(needs);
+  if (!memory) return memory.error();
+  vk_.BindImageMemory(device_, picture_, *memory, 0);
+  VkImageViewCreateInfo view{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
+  view.image = picture_;
+  view.viewType = VK_IMAGE_VIEW_TYPE_2D;
+  view.format = info.format;
+  view.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  if (const VkResult result = vk_.CreateImageView(device_, &view, nullptr, &view_);
+      result != VK_SUCCESS)
+    return failure("vkCreateImageView", result);
+  VkSamplerCreateInfo sampler{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
+  sampler.magFilter = sampler.minFilter = VK_FILTER_LINEAR;
+  if (const VkResult result = vk_.CreateSampler(device_, &sampler, nullptr, &sampler_);
+      result != VK_SUCCESS)
+    return failure("vkCreateSampler", result);
+  return {};
+}
+
+constexpr std::array kBindings = {
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
+
+Status VulkanGpu::create_layout() {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  std::vector<VkDescriptorPoolSize> sizes;
+  for (uint32_t i = 0; i < kBindings.size(); ++i) {
+    bindings.push_back({i, kBindings[i], 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    sizes.push_back({kBindings[i], 1});
+  }
+  VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  set.bindingCount = static_cast<uint32_t>(bindings.size());
+  set.pBindings = bindings.data();
+  vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_);
+  VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  pool.maxSets = 1;
+  pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
+  vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_);
+  VkDescriptorSetAllocateInfo allocation{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  allocation.descriptorPool = set_pool_;
+  allocation.descriptorSetCount = 1;
+  allocation.pSetLayouts = &set_layout_;
+  if (const VkResult result = vk_.AllocateDescriptorSets(device_, &allocation, &set_);
+      result != VK_SUCCESS)
+    return failure("vkAllocateDescriptorSets", result);
+  write_descriptors();
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(KernelParameters)};
+  VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  layout.setLayoutCount = 1;
+  layout.pSetLayouts = &set_layout_;
+  layout.pushConstantRangeCount = 1;
+  layout.pPushConstantRanges = &range;
+  if (const VkResult result = vk_.CreatePipelineLayout(device_, &layout, nullptr, &layout_);
+      result != VK_SUCCESS)
+    return failure("vkCreatePipelineLayout", result);
+  return {};
+}
+
+void VulkanGpu::write_descriptors() {
+  const VkDescriptorBufferInfo words{words_, 0, VK_WHOLE_SIZE}, values{values_, 0, VK_WHOLE_SIZE};
+  const VkDescriptorImageInfo image{sampler_, view_, VK_IMAGE_LAYOUT_GENERAL};
+  std::array<VkWriteDescriptorSet, kBindings.size()> writes{};
+  for (uint32_t i = 0; i < kBindings.size(); ++i) {
+    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    writes[i].dstSet = set_;
+    writes[i].dstBinding = i;
+    writes[i].descriptorCount = 1;
+    writes[i].descriptorType = kBindings[i];
+    writes[i].pBufferInfo = i == 0 ? &words : &values;
+    writes[i].pImageInfo = &image;
+  }
+  vk_.UpdateDescriptorSets(device_, static_cast<uint32_t>(writes.size()), writes.data(), 0,
+                           nullptr);
+}
+
+void VulkanGpu::barrier() {
+  VkMemoryBarrier all{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  all.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+  all.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+  vk_.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, nullptr, 0, nullptr);
+}
+
+Status VulkanGpu::create_commands() {
+  VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  pool.queueFamilyIndex = family_;
+  vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_);
+  VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  allocation.commandPool = command_pool_;
+  allocation.commandBufferCount = 1;
+  vk_.AllocateCommandBuffers(device_, &allocation, &commands_);
+  VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  queries.queryCount = kMostDispatches + 1;
+  vk_.CreateQueryPool(device_, &queries, nullptr, &queries_);
+  const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  vk_.CreateFence(device_, &fence, nullptr, &fence_);
+  if (commands_ == VK_NULL_HANDLE || queries_ == VK_NULL_HANDLE || fence_ == VK_NULL_HANDLE)
+    return Error{facts_.name + " has no command buffer, query pool or fence left"};
+  if (Status begun = begin(); !begun) return begun;
+  VkImageMemoryBarrier to_general{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
+  to_general.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  to_general.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+  to_general.image = picture_;
+  to_general.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  vk_.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &to_general);
+  const VkClearColorValue grey{{0.5F, 0.5F, 0.5F, 1}};
+  vk_.CmdClearColorImage(commands_, picture_, VK_IMAGE_LAYOUT_GENERAL, &grey, 1,
+                         &to_general.subresourceRange);
+  vk_.CmdFillBuffer(commands_, words_, 0, VK_WHOLE_SIZE, 0);
+  vk_.CmdFillBuffer(commands_, values_, 0, VK_WHOLE_SIZE, 1);
+  return submit();
+}
+
+Status VulkanGpu::begin() {
+  VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  if (const VkResult result = vk_.BeginCommandBuffer(commands_, &info); result != VK_SUCCESS)
+    return failure("vkBeginCommandBuffer", result);
+  return {};
+}
+
+Status VulkanGpu::submit() {
+  if (const VkResult result = vk_.EndCommandBuffer(commands_); result != VK_SUCCESS)
+    return failure("vkEndCommandBuffer", result);
+  vk_.ResetFences(device_, 1, &fence_);
+  VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands_;
+  if (const VkResult result = vk_.QueueSubmit(queue_, 1, &info, fence_); result != VK_SUCCESS)
+    return failure("vkQueueSubmit", result);
+  if (const VkResult result = vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kLongestRun);
+      result != VK_SUCCESS)
+    return failure("vkWaitForFences", result);
+  return {};
+}
+
+Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
+  VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  code.codeSize = words.size_bytes();
+  code.pCode = words.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  if (const VkResult result = vk_.CreateShaderModule(device_, &code, nullptr, &module);
+      result != VK_SUCCESS)
+    return failure("vkCreateShaderModule", result);
+  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.layout = layout_;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  const VkResult result =
+      vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+  vk_.DestroyShaderModule(device_, module, nullptr);
+  if (result != VK_SUCCESS) return failure("vkCreateComputePipelines", result);
+  pipelines_.push_back(pipeline);
+  return pipeline;
+}
+
+Result<std::vector<double>> VulkanGpu::time(std::span<const KernelDispatch> dispatches) {
+  const auto count = static_cast<uint32_t>(std::min<size_t>(dispatches.size(), kMostDispatches));
+  if (Status begun = begin(); !begun) return begun.error();
+  vk_.CmdResetQueryPool(commands_, queries_, 0, count + 1);
+  vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0,
+                            nullptr);
+  barrier();
+  vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    const KernelDispatch& dispatch = dispatches[i];
+    vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch.pipeline);
+    vk_.CmdPushConstants(commands_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                         sizeof(KernelParameters), &dispatch.parameters);
+    vk_.CmdDispatch(commands_, dispatch.groups, 1, 1);
+    vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, i + 1);
+    barrier();
+  }
+  if (Status done = submit(); !done) return done.error();
+  std::array<uint64_t, kMostDispatches + 1> ticks{};
+  if (const VkResult result = vk_.GetQueryPoolResults(
+          device_, queries_, 0, count + 1, sizeof(ticks), ticks.data(), sizeof(uint64_t),
+          VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+      result != VK_SUCCESS)
+    return failure("vkGetQueryPoolResults", result);
+  const uint64_t mask = valid_bits_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << valid_bits_) - 1;
+  std::vector<double> seconds;
+  for (uint32_t i = 0; i < count; ++i)
+    seconds.push_back(static_cast<double>((ticks[i + 1] - ticks[i]) & mask) * period_ * 1e-9);
+  return seconds;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Gpu>> Gpu::open(size_t number) {
+  auto gpu = std::make_unique<VulkanGpu>();
+  if (Status started = gpu->start(number); !started) return started.error();
+  return std::unique_ptr<Gpu>(std::move(gpu));
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,56 @@
+// A Vulkan device that runs compute kernels and times them. Vulkan is loaded at run time.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tally::cli {
+
+struct GpuFacts {
+  std::string name, driver;
+  bool is_cpu = false;
+  uint32_t subgroup_size = 0;
+  bool subgroup_arithmetic = false;  // in compute shaders
+  bool float64 = false, int64 = false;
+  uint32_t words = 0;  // of the buffer that kernels use, a power of two
+};
+
+// The push constants of calibrate.comp.
+struct KernelParameters {
+  uint32_t count = 0;
+  uint32_t mask = 0;
+  uint32_t stride = 0;
+  uint32_t odd = 0x9e3779b1;
+  float near_one = 0.9999F;
+  float small = 0.0001F;
+  float never = -12345.678F;
+};
+
+// One dispatch of workgroups of 64 invocations.
+struct KernelDispatch {
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  uint32_t groups = 1;
+  KernelParameters parameters;
+};
+
+class Gpu {
+ public:
+  // `number` is the device's, as `tally list` numbers them.
+  static Result<std::unique_ptr<Gpu>> open(size_t number);
+  virtual ~Gpu() = default;
+
+  virtual const GpuFacts& facts() const = 0;
+  // The pipeline lives as long as the device.
+  virtual Result<VkPipeline> make_kernel(std::span<const uint32_t> words) = 0;
+  // Runs them one after the other; the seconds of each.
+  virtual Result<std::vector<double>> time(std::span<const KernelDispatch> dispatches) = 0;
+};
+
+}  // namespace tally::cli

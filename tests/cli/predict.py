@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Calibration and prediction: predict.py TALLY LANTERNS, on the driver that the environment names.
+
+Looks at structure alone: no test depends on values of time.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TALLY, LANTERNS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+FRAMES = ["--frames", "3", "--size", "160x90"]
+
+
+def run(*arguments):
+    return subprocess.run([TALLY, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+
+
+def succeed(*arguments):
+    done = run(*arguments)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def setUpModule():
+    global FOLDER
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    FOLDER = folder.name
+    succeed("calibrate", "-o", "device.json")
+    succeed("run", "--egl", "off", "-o", "counted.tally", "--", LANTERNS, *FRAMES)
+    succeed("run", "--egl", "off", "--times", "plain", "-o", "plain.tally", "--", LANTERNS, *FRAMES)
+
+
+def device():
+    with open(os.path.join(FOLDER, "device.json")) as file:
+        return json.load(file)
+
+
+class Calibration(unittest.TestCase):
+    def test_all_numbers_are_finite_and_not_negative_and_say_where_they_are_from(self):
+        numbers = device()["numbers"]
+        self.assertGreater(len(numbers), 50)
+        for name, number in numbers.items():
+            self.assertTrue(math.isfinite(number["value"]) and number["value"] >= 0, name)
+            self.assertIn(number["unit"], ("ps", "invocations", "exponent"))
+        for name in ("fma", "buffer_bytes_loaded", "special_function", "texture_samples", "dispatch"):
+            self.assertGreater(numbers[name]["value"], 0, name)
+            self.assertNotEqual(numbers[name]["kernel"], "")
+
+    def test_every_kernel_ran_beside_the_timing_kernel(self):
+        kernels = device()["kernels"]
+        self.assertGreater(len(kernels), 20)
+        for kernel in kernels:
+            self.assertGreater(kernel["measured_s"], 0, kernel)
+            self.assertGreater(kernel["clock"], 0, kernel)
+
+    def test_a_file_that_is_no_device_file_is_kept(self):
+        path = os.path.join(FOLDER, "notes.txt")
+        with open(path, "w") as file:
+            file.write("mine")
+        self.assertEqual(run("calibrate", "-o", "notes.txt").returncode, 2)
+        with open(path) as file:
+            self.assertEqual(file.read(), "mine")
+
+    def test_a_device_that_does_not_exist_is_refused(self):
+        done = run("calibrate", "-o", "other.json", "--device", "99")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no Vulkan device 99", done.stderr)
+
+
+class Prediction(unittest.TestCase):
+    def test_the_sample_has_an_order_shares_and_bounds_and_no_times_without_programs(self):
+        report = json.loads(succeed("predict", "--device", "device.json", "counted.tally", "--format", "json"))
+        works, lines = report["tables"]
+        shares = [row["share"] for row in works["rows"]]
+        self.assertEqual(len(shares), 4)
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertAlmostEqual(sum(shares), 100, places=3)
+        for row in works["rows"]:
+            self.assertNotEqual(row["bound"], "")
+            self.assertEqual((row["time"], row["low"], row["high"], row["status"]), (None, None, None, "order only"))
+        self.assertGreater(len(lines["rows"]), 10)
+        self.assertLessEqual(sum(row["share"] for row in lines["rows"]), 100.001)
+
+    def test_two_equal_captures_have_ratios_of_one(self):
+        report = json.loads(succeed("predict", "--device", "device.json", "counted.tally", "counted.tally",
+                                    "--format", "json"))
+        self.assertEqual({row["ratio"] for row in report["tables"][0]["rows"]}, {"1.000"})
+
+    def test_errors_of_programs_come_from_times_of_a_run_that_does_not_count(self):
+        for arguments, why in ((["counted.tally"], "pairs"),
+                               (["counted.tally", "counted.tally"], "shaders that count"),
+                               (["plain.tally", "plain.tally"], "it has no counts")):
+            done = run("calibrate", "-o", "device.json", "--programs", *arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr)
+        succeed("calibrate", "-o", "programs.json")
+        succeed("calibrate", "-o", "programs.json", "--programs", "counted.tally", "plain.tally")
+        with open(os.path.join(FOLDER, "programs.json")) as file:
+            programs = json.load(file)["programs"]
+        self.assertEqual(programs["pass"]["programs"], 1)
+        self.assertNotIn("interval_80", programs["pass"])
+        shown = succeed("predict", "--device", "programs.json", "counted.tally")
+        self.assertIn("too few programs", shown)
+
+    def test_plain_times_come_without_counts(self):
+        report = json.loads(succeed("report", "--by", "pass", "--format", "json", "plain.tally"))
+        self.assertTrue(any(row["gpu_time"] for row in report["tables"][0]["rows"]))
+        done = run("predict", "--device", "device.json", "plain.tally")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no counts", done.stderr)
+
+    def test_a_file_of_another_version_is_refused(self):
+        changed = device() | {"version": 99}
+        with open(os.path.join(FOLDER, "newer.json"), "w") as file:
+            json.dump(changed, file)
+        done = run("predict", "--device", "newer.json", "counted.tally")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("version 99", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
