@@ -277,13 +277,10 @@ TEST(CaptureFrames, end_after_the_pass_in_which_a_label_ends) {
   }
 }
 
+// CTest ends a wait that has no end.
 template <typename Done>
 void wait_until(Done done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!done() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_TRUE(done());
+  while (!done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST(CaptureFrames, that_are_requested_are_captured_and_no_others) {
