@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "analysis/cost/line_costs.h"
+#include "analysis/cost/shader_loops.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/disassembly.h"
+#include "analysis/model/names.h"
+#include "analysis/tables/shader_tables.h"
+
+namespace tally::analysis {
+namespace {
+
+// Two shaders share a line if file name, line number and text are equal: both include the same
+// header, or are compiled from the same file. The last element is the variant; it is kNone if
+// shaders are merged.
+using LineKey = std::tuple<std::string, uint32_t, std::string, uint32_t>;
+
+struct Line {
+  std::vector<uint64_t> metrics;
+  LoopCount loops;       // the sum over the loops that begin here
+  uint64_t taken = 0;    // by conditional branches, to their first target
+  uint64_t decided = 0;  // by the same branches, to either target
+  std::set<uint32_t> variants;
+  SourceOrigin origin = SourceOrigin::Debug;
+};
+
+std::string full_name(const ShaderSource& source, uint32_t file) {
+  return file < source.files().size() ? source.files()[file].name : std::string();
+}
+
+class LineTable {
+ public:
+  LineTable(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+            const Variants& variants, const BlockTotals& totals, const BranchTotals& branches,
+            const TableOptions& options)
+      : model_(model),
+        codes_(codes),
+        sources_(sources),
+        variants_(variants),
+        totals_(totals),
+        branches_(branches),
+        options_(options),
+        metrics_(describe_metrics(model)) {}
+
+  Result<Table> run() {
+    name_columns();
+    for (uint32_t variant = 0; variant < variants_.size(); ++variant) {
+      if (totals_.block_count(variant) != 0) add_variant(variant);
+    }
+    for (const auto& [key, line] : lines_) add_line_row(key, line);
+    if (has_duplicate_lines_) table_.columns[*table_.column_index("shader")].shown = true;
+    note_uncounted_runs(table_, metrics_, variants_.selected_runs());
+    if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
+      return finished.error();
+    if (!options_.header_above) add_notes(model_, table_);
+    for (std::string& note : sources_.notes()) table_.notes.push_back(std::move(note));
+    if (without_lines_ != 0) {
+      table_.notes.push_back(fmt::format(
+          "{} shader(s) have no source lines and are shown as SPIR-V, with the line numbers of "
+          "--disassemble. {}",
+          without_lines_, debug_information_hint()));
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void name_columns() {
+    const auto text = [this](const char* id, const char* title, const char* description,
+                             ColumnRole role, bool shown) {
+      table_.columns.push_back(
+          {.id = id, .title = title, .role = role, .description = description, .shown = shown});
+    };
+    table_.id = "line";
+    table_.title = "Source lines";
+    text("location", "location",
+         "file and line, or shader and line of its reconstructed GLSL or its disassembly",
+         ColumnRole::Key, true);
+    text("file", "file", "name of the file, as recorded in the shader", ColumnRole::Key, false);
+    text("origin", "origin", "where the text is from: debug, file, reconstructed or spirv",
+         ColumnRole::Key, false);
+    text("stage", "stage", "stage of the pipeline, if there is only one", ColumnRole::Key, false);
+    text("shader", "shader", "shader that contains the line, or the number of such shaders",
+         ColumnRole::Key, false);
+    text("pipeline", "pipeline",
+         "pipeline that specializes the shader, if there are several specializations",
+         ColumnRole::Key, true);
+    add_metric_columns(table_, metrics_);
+    for (Column& column : table_.columns) {
+      if (column.id == "executions") column.shown = true, column.zero = kNeverExecuted;
+    }
+    const auto ratio = [this](const char* id, const char* title, Unit unit,
+                              const char* description) {
+      table_.columns.push_back({.id = id,
+                                .title = title,
+                                .unit = unit,
+                                .description = description,
+                                .shown = false,
+                                .adds_up = false});
+    };
+    ratio("trips_per_entry", "trips/entry", Unit::Count,
+          "iterations of the loop that begins on the line, divided by the times it was entered");
+    ratio("taken_share", "taken", Unit::Percent,
+          "how often the line's condition was true, in percent; empty for loops");
+    text("text", "text", "text of the line", ColumnRole::Text, true);
+  }
+
+  void add_variant(uint32_t variant) {
+    const auto& code = codes_.of(variants_[variant].shader);
+    if (!code.ok()) return;
+    const ShaderSource& source = sources_.of(variants_[variant].shader);
+    if (!source.has_lines()) {
+      ++without_lines_;
+      add_instructions(*code, variant);
+      return;
+    }
+    for (const LineValues& line : line_values(*code, source.map(), variant, totals_, metrics_))
+      add_line(source, variant, line);
+    add_loops(*code, source, variant);
+    add_branches(*code, source, variant);
+  }
+
+  void add_loops(const ShaderCode& code, const ShaderSource& source, uint32_t variant) {
+    const ShaderLoops& loops = loops_.try_emplace(variants_[variant].shader, code).first->second;
+    for (size_t loop = 0; loop < loops.size(); ++loop) {
+      Line* line = line_of(source, variant, source.map().blocks()[loops.header(loop)].location);
+      const std::optional<LoopCount> count = loops.count(loop, variant, totals_);
+      if (line == nullptr || !count) continue;
+      line->loops.entries = saturating_sum(line->loops.entries, count->entries);
+      line->loops.iterations = saturating_sum(line->loops.iterations, count->iterations);
+    }
+  }
+
+  void add_branches(const ShaderCode& code, const ShaderSource& source, uint32_t variant) {
+    const std::vector<BranchCount>& stored = branches_.of(variant);
+    const std::vector<BranchCount> counts =
+        stored.empty() ? branch_counts(code, variant, totals_) : stored;
+    for (const BranchCount& branch : counts) {
+      if (branch.branch.is_switch || branch.taken.size() != 2) continue;
+      if (!branch.taken[0] || !branch.taken[1]) continue;
+      Line* line =
+          line_of(source, variant, source.map().blocks()[branch.branch.block].end_location);
+      if (line == nullptr) continue;
+      line->taken = saturating_sum(line->taken, *branch.taken[0]);
+      line->decided = saturating_sum(line->decided, branch.total());
+    }
+  }
+
+  // Null if there is no location, or no row of it.
+  Line* line_of(const ShaderSource& source, uint32_t variant,
+                const std::optional<spirv::SourceLocation>& location) {
+    if (!location || location->line == 0) return nullptr;
+    const auto found = lines_.find(key_of(source, variant, *location));
+    return found == lines_.end() ? nullptr : &found->second;
+  }
+
+  LineKey key_of(const ShaderSource& source, uint32_t variant,
+                 const spirv::SourceLocation& location) const {
+    return {full_name(source, location.file), location.line, source.text(location),
+            options_.merge ? kNone : variant};
+  }
+
+  const std::string& shader_name(uint32_t variant) const {
+    return model_.shader_names[variants_[variant].shader];
+  }
+
+  void add_line(const ShaderSource& source, uint32_t variant, const LineValues& values) {
+    const bool known = values.location.line != 0;
+    const LineKey key =
+        known ? key_of(source, variant, values.location)
+              : LineKey{shader_name(variant), 0, "(instructions without a source line)",
+                        options_.merge ? kNone : variant};
+    Line& line = lines_[key];
+    line.variants.insert(variant);
+    line.origin = known ? source.files()[values.location.file].origin : source.origin();
+    add_saturating(line.metrics, values.metrics);
+  }
+
+  void add_line_row(const LineKey& key, const Line& line) {
+    const auto& [file, number, text, variant] = key;
+    const size_t slash = file.find_last_of("/\\");
+    std::string title = slash == std::string::npos ? file : file.substr(slash + 1);
+    if (title.empty()) title = shader_name(*line.variants.begin());
+    // Rows of the same line are adjacent.
+    has_duplicate_lines_ |= last_ == std::pair(file, number) && number != 0;
+    last_ = {file, number};
+    add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.origin,
+            line.variants, line.metrics, ratios_of(line), text);
+  }
+
+  using Ratios = std::array<Cell, 2>;  // in the order of their columns
+
+  static Ratios ratios_of(const Line& line) {
+    Ratios ratios;
+    if (line.loops.entries != 0) {
+      ratios[0] =
+          static_cast<double>(line.loops.iterations) / static_cast<double>(line.loops.entries);
+    } else if (line.decided != 0) {
+      ratios[1] = 100 * static_cast<double>(line.taken) / static_cast<double>(line.decided);
+    }
+    return ratios;
+  }
+
+  void add_instructions(const ShaderCode& code, uint32_t variant) {
+    const std::vector<std::string> texts = disassemble(code.module);
+    const spirv::CostModel costs(code.module);
+    for (size_t block = 0; block < totals_.block_count(variant); ++block) {
+      if (totals_.executions(variant, block) == 0) continue;
+      const spirv::Block& b = code.map.blocks()[block];
+      for (size_t i = code.module.definition_index(b.label_id);
+           i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
+        if (!spirv::is_executed(code.module, code.module.instruction(i))) continue;
+        const auto values = instruction_values(costs, code, i, variant, block, totals_, metrics_);
+        add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(),
+                SourceOrigin::Spirv, {variant}, values, {}, texts[i]);
+      }
+    }
+  }
+
+  void add_row(std::string location, std::string file, SourceOrigin origin,
+               const std::set<uint32_t>& variants, const std::vector<uint64_t>& metrics,
+               const Ratios& ratios, std::string_view text) {
+    const Variant& first = variants_[*variants.begin()];
+    const bool one = variants.size() == 1;
+    Row row = {std::move(location),
+               std::move(file),
+               std::string(origin_name(origin)),
+               one ? stage_name(model_.shaders[first.shader].stage) : std::string(),
+               one ? model_.shader_names[first.shader] : fmt::format("{} shaders", variants.size()),
+               one ? variant_text(model_, first) : std::string()};
+    for (const uint64_t value : metrics) row.emplace_back(value);
+    row.insert(row.end(), ratios.begin(), ratios.end());
+    const size_t indent = std::min(text.find_first_not_of(" \t"), text.size());
+    row.emplace_back(std::string(text.substr(indent)));
+    table_.rows.push_back(std::move(row));
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  ShaderSources& sources_;
+  const Variants& variants_;
+  const BlockTotals& totals_;
+  const BranchTotals& branches_;
+  const TableOptions& options_;
+  std::vector<Metric> metrics_;
+  std::map<LineKey, Line> lines_;
+  std::map<uint32_t, ShaderLoops> loops_;  // by shader
+  std::pair<std::string, uint32_t> last_;  // file and number of the previous row
+  bool has_duplicate_lines_ = false;       // a line has several rows
+  size_t without_lines_ = 0;
+  Table table_;
+};
+
+}  // namespace
+
+Result<Table> make_line_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                              const Variants& variants, const BlockTotals& totals,
+                              const BranchTotals& branches, const TableOptions& options) {
+  return LineTable(model, codes, sources, variants, totals, branches, options).run();
+}
+
+}  // namespace tally::analysis
