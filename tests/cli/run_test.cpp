@@ -137,6 +137,15 @@ TEST_F(Run, a_relative_folder_for_temporary_files_is_found_from_everywhere) {
   EXPECT_THAT(missing.standard_error, HasSubstr("nowhere (TMPDIR): No such file or directory"));
 }
 
+TEST_F(Run, a_missing_proc_is_named) {
+  const auto run = script(
+      "bwrap --dev-bind / / --tmpfs /proc \"$TALLY\" run --force -o p.tally -- sh -c 'echo app'");
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_THAT(run.standard_error, HasSubstr("is /proc mounted?"));
+  EXPECT_FALSE(exists("p.tally"));
+}
+
 TEST_F(Run, a_run_inside_of_a_run_is_named) {
   const auto run = script("\"$TALLY\" run -- \"$TALLY\" run -- true");
   EXPECT_THAT(run.standard_error, HasSubstr("is Tally itself"));
