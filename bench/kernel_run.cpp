@@ -106,4 +106,11 @@ void KernelRun::push_record(uint32_t index) {
                      sizeof word, &word);
 }
 
+void run_plain(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
+               int rounds) {
+  KernelRun plain(context, capabilities, kernel, nullptr);
+  plain.record(1);
+  for (int round = 0; round < rounds; ++round) plain.measure();
+}
+
 }  // namespace tally::bench

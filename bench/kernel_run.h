@@ -47,4 +47,8 @@ class KernelRun {
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
 };
 
+// Runs a unit of a plain kernel in each of `rounds` submissions.
+void run_plain(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
+               int rounds);
+
 }  // namespace tally::bench

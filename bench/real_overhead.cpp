@@ -72,7 +72,7 @@ class RealSet {
     for (const auto& kernel : set_) {
       if (kernel->name().find(options_.only) == std::string::npos) continue;
       if (options_.run) {
-        run_plain(*kernel);
+        run_plain(context_, capabilities_, *kernel, options_.rounds);
       } else {
         measure(*kernel);
       }
@@ -88,12 +88,6 @@ class RealSet {
   }
 
  private:
-  void run_plain(const Kernel& kernel) {
-    KernelRun plain(context_, capabilities_, kernel, nullptr, flags_);
-    plain.record(1);
-    for (int round = 0; round < options_.rounds; ++round) plain.measure();
-  }
-
   void measure(const Kernel& kernel) {
     KernelRun plain(context_, capabilities_, kernel, nullptr, flags_);
     Technique technique = techniques().back();

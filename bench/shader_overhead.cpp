@@ -96,6 +96,10 @@ void run(const Options& options) {
   for (Make make : {make_hot_loop, make_memory_bound, make_fragment_heavy}) {
     const std::unique_ptr<Kernel> kernel = make(context, capabilities);
     if (kernel->name().find(options.only) == std::string::npos) continue;
+    if (options.run) {
+      run_plain(context, capabilities, *kernel, options.rounds);
+      continue;
+    }
     measure_kernel(context, capabilities, *kernel, options);
   }
 }
@@ -116,7 +120,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--subgroups", options.subgroups,
                "with the real set: also count the subgroups that execute each block");
   app.add_flag("--run", options.run,
-               "with the real set: only run the plain kernels, for a tool around this program");
+               "only run the plain kernels, a unit a submission, for a tool around this program");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] {
     if (options.set == "techniques") return tally::bench::run(options);

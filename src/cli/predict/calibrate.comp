@@ -51,10 +51,13 @@ void main() {
   uint64_t e = id, f = v;
   const uint64_t g = odd;
 #endif
-#if defined(KERNEL_barrier) || defined(KERNEL_shared_load) || defined(KERNEL_shared_store)
+#if defined(KERNEL_barrier) || defined(KERNEL_shared_load) || defined(KERNEL_shared_store) || \
+    defined(KERNEL_special_and_shared)
   const uint lane = gl_LocalInvocationIndex;
-  tile[lane] = u;
+  tile[lane * 16] = u;
   barrier();
+#elif defined(KERNEL_uniform_load)
+  uint uniform_index = stride;  // the same in all lanes
 #endif
   for (uint i = 0; i < count; ++i) {
 #if defined(KERNEL_float32)
@@ -91,7 +94,7 @@ void main() {
 #elif defined(KERNEL_chase)
     SIXTEEN(u = words[(u + v) & mask];)
 #elif defined(KERNEL_uniform_load)
-    SIXTEEN(u += values[v & 63u].x; v += stride;)
+    SIXTEEN(u += values[uniform_index & 63u].x; uniform_index += stride;)
 #elif defined(KERNEL_shared_load)
     SIXTEEN(u += tile[(lane + v) & 1023u]; v += stride;)
 #elif defined(KERNEL_shared_store)
@@ -119,10 +122,13 @@ void main() {
     v += stride;
 #elif defined(KERNEL_special_and_shared)
     a = sin(a);
-    FOUR(u += tile[(id + v) & 1023u]; v += stride;)
+    FOUR(u += tile[(lane + v) & 1023u]; v += stride;)
 #endif
   }
-#if defined(KERNEL_float64)
+#if defined(KERNEL_shared_store)
+  barrier();
+  u += tile[(lane + v) & 1023u];
+#elif defined(KERNEL_float64)
   a += vec4(e + f);
 #elif defined(KERNEL_int64)
   u += uint(e + f) ^ uint((e ^ f) >> 32);
