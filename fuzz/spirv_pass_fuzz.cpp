@@ -115,7 +115,8 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   if (choices[6] & 32) options.driver.max_nested_conditionals = 80;
   options.sites = {.loops = (choices[6] & 64) != 0,
                    .values = (choices[6] & 128) != 0,
-                   .clocks = (choices[5] & 128) != 0};
+                   .clocks = (choices[5] & 128) != 0,
+                   .memory = (choices[5] & 64) != 0};
   return options;
 }
 

@@ -165,6 +165,11 @@ enum class Number : uint32_t {
   TimedCycles,
   TimedRuns,
   TimedInvocations,
+  RequestedBytes,
+  MemorySubgroups,
+  MemorySectors,
+  MemoryLines,
+  ExtraPasses,
 
   FragmentWarps = 768,
   FragmentInvocations,

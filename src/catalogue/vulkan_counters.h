@@ -19,6 +19,7 @@ constexpr std::string_view kBranches = "Branches";
 constexpr std::string_view kLoops = "Loops";
 constexpr std::string_view kUnwanted = "Values";
 constexpr std::string_view kClocks = "Clocks";
+constexpr std::string_view kAccesses = "Memory accesses";
 constexpr std::string_view kRay = "Rays";
 constexpr std::string_view kMatrix = "Matrices";
 constexpr std::string_view kRegion = "Regions of a framebuffer";
@@ -309,6 +310,20 @@ inline constexpr Counter kVulkanCounters[] = {
          "Times that a timed invocation came to that end."),
     site(Number::TimedInvocations, "timed_invocations", "Timed invocations", kClocks,
          "Invocations of the shader that are timed."),
+
+    site(Number::RequestedBytes, "requested_bytes", "Requested bytes", kAccesses,
+         "Bytes that invocations loaded, stored or changed by atomics in a buffer or in workgroup "
+         "memory."),
+    site(Number::MemorySubgroups, "memory_subgroups", "Subgroup accesses", kAccesses,
+         "Subgroups that executed the access, with any of their invocations."),
+    site(Number::MemorySectors, "memory_sectors", "Sectors", kAccesses,
+         "Sectors of 32 bytes of a buffer that a subgroup touched with one access. A sector counts "
+         "once, however many invocations touch it."),
+    site(Number::MemoryLines, "memory_lines", "Lines", kAccesses,
+         "Lines of 128 bytes of a buffer that a subgroup touched with one access."),
+    site(Number::ExtraPasses, "extra_passes", "Extra passes", kAccesses,
+         "Passes over 32 banks of 4 bytes that an access of a subgroup to workgroup memory took "
+         "beyond those that its number of words needs."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "

@@ -99,8 +99,10 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   });
   add("sites", [](auto& options) { options.sites = {.loops = true, .values = true}; });
   add("clocks", [](auto& options) { options.sites.clocks = true; });
+  add("memory", [](auto& options) { options.sites.memory = true; });
   add("sites-by-lane", [](auto& options) {
-    options.sites = {.loops = true, .values = true, .clocks = true, .clocks_log2 = 0};
+    options.sites = {
+        .loops = true, .values = true, .clocks = true, .clocks_log2 = 0, .memory = true};
     options.counting = spirv::Counting::Lane;
     options.subgroup_operations = options.int64 = options.int64_atomics = false;
   });

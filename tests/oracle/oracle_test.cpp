@@ -266,7 +266,7 @@ class ProgramTest {
   static std::string compare_loops(const Expected& expected, const spirv::BlockCounts& counts) {
     auto loops = expected.loops;
     for (const auto& [site, slot, counted] : counts.sites) {
-      if (!spirv::is_of_loop(slot)) continue;
+      if (spirv::kind_of(slot) != spirv::SiteKind::Loop) continue;
       uint64_t& number = loops[site][slot];
       if (counted != number) {
         return fmt::format("number {} of the loop at word {} is {}, counted {}",

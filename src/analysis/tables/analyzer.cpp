@@ -352,6 +352,7 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
     case By::CallTree:
     case By::Value:
     case By::Clock:
+    case By::Memory:
       break;
   }
   return code_table(by, options);
@@ -369,6 +370,9 @@ Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
   }
   if (by == By::Clock) {
     return make_clock_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+  }
+  if (by == By::Memory) {
+    return make_memory_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
   }
   if (by == By::Block)
     return make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
@@ -538,24 +542,28 @@ std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
 namespace {
 
 std::string why_no_sites(const Model& model, By by) {
+  const auto kind = by == By::Loop    ? spirv::SiteKind::Loop
+                    : by == By::Value ? spirv::SiteKind::Value
+                    : by == By::Clock ? spirv::SiteKind::Clock
+                                      : spirv::SiteKind::Memory;
   const bool counted = std::ranges::any_of(model.site_metrics, [&](const auto& metric) {
-    if (spirv::is_of_clock(metric.second)) return by == By::Clock;
-    return spirv::is_of_loop(metric.second) ? by == By::Loop : by == By::Value;
+    return spirv::kind_of(metric.second) == kind;
   });
+  if (!counted && by == By::Clock) {
+    return "the capture has no cycles: capture with tally run --clocks";
+  }
   if (!counted) {
-    return fmt::format("the capture has no {0}: capture with tally run --{1}",
-                       by == By::Loop    ? "counts of loops"
-                       : by == By::Value ? "counts of values"
-                                         : "cycles",
+    return fmt::format("the capture has no counts of {0}: capture with tally run --{0}",
                        by == By::Loop    ? "loops"
                        : by == By::Value ? "values"
-                                         : "clocks");
+                                         : "memory");
   }
   if (by == By::Loop) return "no loop ran in the selection";
   if (by == By::Clock) {
     return "no invocation of the selection was timed: few ran, or the device has no "
            "shaderSubgroupClock (VK_KHR_shader_clock)";
   }
+  if (by == By::Memory) return "no shader of the selection accessed a buffer or workgroup memory";
   return "no line of the selection gave a NaN, an infinite or a denormal number, divided by zero, "
          "took the root of a negative number or had an index out of range";
 }
@@ -568,7 +576,9 @@ std::string why_no_rows(const Model& model, By by, const TableOptions& options) 
     return "the capture has no statistics of the driver's compiler here: capture with tally run "
            "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";
   if (std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
-  if (by == By::Loop || by == By::Value || by == By::Clock) return why_no_sites(model, by);
+  if (by == By::Loop || by == By::Value || by == By::Clock || by == By::Memory) {
+    return why_no_sites(model, by);
+  }
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";
   if (model.commands.empty())

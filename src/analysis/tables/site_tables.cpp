@@ -14,6 +14,7 @@
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "catalogue/catalogue.h"
+#include "spirv/analysis/memory_access.h"
 #include "spirv/analysis/site_places.h"
 
 namespace tally::analysis {
@@ -21,7 +22,9 @@ namespace {
 
 using spirv::SiteSlot;
 
-constexpr size_t kSlots = static_cast<size_t>(SiteSlot::OutOfRange) + 1;  // those that are summed
+using spirv::SiteKind;
+
+constexpr size_t kSlots = static_cast<size_t>(spirv::kLastSiteSlot) + 1;
 using SlotValues = std::array<uint64_t, kSlots>;
 
 uint64_t slot_value(const SlotValues& values, SiteSlot slot) {
@@ -33,12 +36,39 @@ void add_slot(SlotValues& values, SiteSlot slot, uint64_t value) {
   total = spirv::is_maximum(slot) ? std::max(total, value) : saturating_sum(total, value);
 }
 
+// The name of what an access reads or writes, for users.
+std::string resource_text(const spirv::Module& module, const spirv::MemoryAccess& access) {
+  if (access.variable == 0) return "address";
+  const std::string name = module.name_of(access.variable);
+  if (access.storage == spv::StorageClass::Workgroup) {
+    return name.empty() ? "workgroup" : "workgroup " + name;
+  }
+  const auto number = [&](spv::Decoration decoration) {
+    return module.decoration(access.variable, decoration).value_or(0);
+  };
+  return fmt::format("{}.{}{}{}", number(spv::Decoration::DescriptorSet),
+                     number(spv::Decoration::Binding), name.empty() ? "" : " ", name);
+}
+
+std::string access_text(spirv::MemoryAccess::Kind kind) {
+  switch (kind) {
+    case spirv::MemoryAccess::Kind::Load:
+      return "load";
+    case spirv::MemoryAccess::Kind::Store:
+      return "store";
+    case spirv::MemoryAccess::Kind::Atomic:
+      break;
+  }
+  return "atomic";
+}
+
 // The values of a site, or of all sites of a line, of a shader variant.
 struct SiteRow {
   uint32_t variant;
   std::string location;
   std::string file;
   std::string text;
+  std::string resource, access;  // of memory
   SlotValues values{};
   uint64_t executions = 0;  // of the block of a site that was executed most
 };
@@ -50,20 +80,19 @@ std::string without_indent(const std::string& text) {
 class SiteRows {
  public:
   SiteRows(const Model& model, ShaderCodes& codes, ShaderSources& sources, const Variants& variants,
-           const BlockTotals* totals, bool of_loops, bool by_line)
+           const BlockTotals* totals, SiteKind kind)
       : model_(model),
         codes_(codes),
         sources_(sources),
         variants_(variants),
         totals_(totals),
-        of_loops_(of_loops),
-        by_line_(by_line) {}
+        kind_(kind) {}
 
   // The rows in the order of the code.
   Result<std::vector<SiteRow>> find(const Progress& progress) {
     std::map<uint32_t, std::map<uint32_t, SlotValues>> sites;  // by variant and site
     const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
-      if (spirv::is_of_clock(v.slot) || spirv::is_of_loop(v.slot) != of_loops_) return;
+      if (spirv::kind_of(v.slot) != kind_) return;
       const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
       add_slot(sites[variant][spirv::word_offset_of(v.site)], v.slot, v.value);
     });
@@ -95,25 +124,36 @@ class SiteRows {
     const uint32_t shader = variants_[variant].shader;
     const auto& code = codes_.of(shader);
     if (!code.ok()) return;
-    if (of_loops_) note_limit(*code, shader);
+    if (kind_ == SiteKind::Loop) note_limit(*code, shader);
     std::vector<uint32_t> offsets;
     for (const auto& [offset, values] : sites) offsets.push_back(offset);
     const ShaderSource& source = sources_.of(shader);
     const bool has_lines =
         source.origin() == SourceOrigin::Debug || source.origin() == SourceOrigin::File;
     std::vector<std::string> instructions;
-    std::map<std::pair<uint32_t, uint32_t>, size_t> row_of_line;
+    const spirv::MemoryAccesses accesses(code->module);
+    std::map<std::tuple<uint32_t, uint32_t, std::string, std::string>, size_t> row_of_line;
     for (const spirv::SitePlace& place : site_places(code->module, code->map, offsets)) {
       const bool known = has_lines && place.location;
+      std::string resource, kind;
+      if (kind_ == SiteKind::Memory) {
+        const auto access = accesses.find(code->module.instruction(place.instruction));
+        if (!access) continue;
+        resource = resource_text(code->module, *access);
+        kind = access_text(access->kind);
+      }
       size_t row = rows_.size();
-      if (known && by_line_) {
-        row = row_of_line.try_emplace({place.location->file, place.location->line}, row)
+      if (known && kind_ != SiteKind::Loop) {
+        row = row_of_line
+                  .try_emplace({place.location->file, place.location->line, resource, kind}, row)
                   .first->second;
       }
       if (row == rows_.size()) {
         if (!known && instructions.empty()) instructions = disassemble(code->module);
         rows_.push_back(known ? row_of(variant, source, *place.location)
                               : row_of(variant, place.instruction, instructions));
+        rows_.back().resource = std::move(resource);
+        rows_.back().access = std::move(kind);
       }
       const SlotValues& values = sites.at(place.word_offset);
       for (size_t slot = 0; slot < kSlots; ++slot) {
@@ -147,8 +187,7 @@ class SiteRows {
   ShaderSources& sources_;
   const Variants& variants_;
   const BlockTotals* totals_;  // null: executions are not wanted
-  const bool of_loops_;
-  const bool by_line_;
+  const SiteKind kind_;
   std::vector<SiteRow> rows_;
   std::set<std::string> notes_;
 };
@@ -236,7 +275,7 @@ std::string bucket_title(uint32_t bucket) {
 Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                               const Variants& variants, const TableOptions& options,
                               const Progress& progress) {
-  SiteRows finder(model, codes, sources, variants, nullptr, true, false);
+  SiteRows finder(model, codes, sources, variants, nullptr, SiteKind::Loop);
   const auto found = finder.find(progress);
   if (!found) return found.error();
   const std::vector<SiteRow>& rows = *found;
@@ -271,7 +310,8 @@ Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSour
 Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options, const Progress& progress) {
-  const auto found = SiteRows(model, codes, sources, variants, &totals, false, true).find(progress);
+  const auto found =
+      SiteRows(model, codes, sources, variants, &totals, SiteKind::Value).find(progress);
   if (!found) return found.error();
   const std::vector<SiteRow>& rows = *found;
   std::vector<Field> fields = site_key_fields(model, variants, rows);
@@ -316,7 +356,7 @@ class ClockRows {
     };
     std::map<uint32_t, std::map<uint32_t, Site>> sites;  // by variant and word offset
     const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
-      if (!spirv::is_of_clock(v.slot)) return;
+      if (spirv::kind_of(v.slot) != SiteKind::Clock) return;
       const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
       Site& site = sites[variant][spirv::word_offset_of(v.site)];
       if (v.slot == SiteSlot::Cycles) site.cycles = saturating_sum(site.cycles, v.value);
@@ -475,6 +515,53 @@ Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSou
   table.title = "Cycles of functions and loops";
   if (!rows.empty()) table.notes.push_back(finder.note());
   return finish_site_table(std::move(table), fields, rows.size(), model, sources, "self_cycles",
+                           options);
+}
+
+Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                                const Variants& variants, const BlockTotals& totals,
+                                const TableOptions& options, const Progress& progress) {
+  const auto found =
+      SiteRows(model, codes, sources, variants, &totals, SiteKind::Memory).find(progress);
+  if (!found) return found.error();
+  const std::vector<SiteRow>& rows = *found;
+  const auto number = [&](size_t r, SiteSlot slot) { return slot_value(rows[r].values, slot); };
+  std::vector<Field> fields = site_key_fields(model, variants, rows);
+  fields.push_back(key_field("resource", "resource",
+                             "set, binding and name of a buffer, workgroup variable, or address",
+                             [&](size_t r) -> Cell { return rows[r].resource; }));
+  fields.push_back(key_field("access", "access", "load, store or atomic",
+                             [&](size_t r) -> Cell { return rows[r].access; }));
+  fields.push_back(value_field("executions", "executions", "times the line was executed",
+                               [&](size_t r) -> Cell { return rows[r].executions; }));
+  fields.push_back(slot_field(SiteSlot::Subgroups, "subgroups", rows));
+  fields.push_back(slot_field(SiteSlot::RequestedBytes, "bytes", rows));
+  fields.back().column.shown = true;
+  fields.push_back(
+      value_field("sector_bytes", "sector bytes", "bytes of the sectors that subgroups touched",
+                  [&](size_t r) -> Cell {
+                    return saturating_product(number(r, SiteSlot::Sectors), spirv::kSectorBytes);
+                  }));
+  fields.back().column.shown = std::ranges::any_of(
+      rows, [](const SiteRow& row) { return slot_value(row.values, SiteSlot::Sectors) != 0; });
+  fields.push_back(value_field("coalescing", "coalescing",
+                               "requested bytes divided by those of the sectors touched",
+                               [&](size_t r) -> Cell {
+                                 const uint64_t sectors = number(r, SiteSlot::Sectors);
+                                 if (sectors == 0) return Cell();
+                                 return static_cast<double>(number(r, SiteSlot::RequestedBytes)) /
+                                        (static_cast<double>(sectors) * spirv::kSectorBytes);
+                               }));
+  fields.back().column.adds_up = false;
+  fields.push_back(slot_field(SiteSlot::Sectors, "sectors", rows));
+  fields.back().column.shown = false;
+  fields.push_back(slot_field(SiteSlot::Lines, "lines", rows));
+  fields.push_back(slot_field(SiteSlot::ExtraPasses, "extra passes", rows));
+  fields.push_back(text_field("text of the line", rows));
+  Table table;
+  table.id = "memory";
+  table.title = "Accesses to memory";
+  return finish_site_table(std::move(table), fields, rows.size(), model, sources, "requested_bytes",
                            options);
 }
 

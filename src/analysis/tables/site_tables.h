@@ -22,5 +22,9 @@ Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSou
 Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options, const Progress& progress);
+// A row for each kind of access of a line to a resource: tally run --memory.
+Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                                const Variants& variants, const BlockTotals& totals,
+                                const TableOptions& options, const Progress& progress);
 
 }  // namespace tally::analysis

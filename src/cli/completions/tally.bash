@@ -46,12 +46,12 @@ _tally() {
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --replace --regions --times --statistics --branches --loops --values --clocks --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --replace --times --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --replace --regions --times --statistics --branches --loops --values --clocks --memory --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --replace --times --driver --egl --sources ' ;;
       esac
       ;;
     report)
       case $before in
-        --by) _tally_words 'draw pass shader line block loop value clock pipeline frame label counter region executable function call-tree' ;;
+        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region executable function call-tree' ;;
         --top) ;;
         --sort) ;;
         --columns) ;;
@@ -128,7 +128,7 @@ _tally() {
       case $before in
         --format) _tally_words 'csv jsonl callgrind speedscope collapsed pprof perfetto' ;;
         -o | --output) _tally_files ;;
-        --by) _tally_words 'draw pass shader line block loop value clock pipeline frame label counter region executable function call-tree' ;;
+        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region executable function call-tree' ;;
         --metric) ;;
         --frames) ;;
         --shader) ;;

@@ -269,14 +269,15 @@ void add_report(CLI::App& app, Action& chosen) {
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command->add_option("FILE", options->file,
                       "Capture made by tally run (default: the newest in this folder)");
-  CLI::Option* by_option = command
-                               ->add_option("--by", options->by,
-                                            "draw, pass, shader, line, block, loop, value, "
-                                            "clock, pipeline, frame, label, counter, region, "
-                                            "executable, function or call-tree; default: an "
-                                            "overview")
-                               ->check(one_of(by))
-                               ->type_name("WHAT");
+  CLI::Option* by_option =
+      command
+          ->add_option("--by", options->by,
+                       "draw, pass, shader, line, block, loop, value, "
+                       "clock, memory, pipeline, frame, label, counter, region, "
+                       "executable, function or call-tree; default: an "
+                       "overview")
+          ->check(one_of(by))
+          ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
       ->check(whole_number())
       ->type_name("N");

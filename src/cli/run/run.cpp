@@ -58,6 +58,13 @@ bool has_values(const analysis::Model& model, store::RowId metric) {
   return false;
 }
 
+// True if the driver could count by subgroup for --memory.
+bool has_memory_units(const analysis::Model& model) {
+  return std::ranges::any_of(model.site_metrics, [&](const auto& metric) {
+    return metric.second == spirv::SiteSlot::Subgroups && has_values(model, metric.first);
+  });
+}
+
 // Requested data that is not in the capture, and why.
 std::vector<std::string> refusals(const analysis::Model& model, const RunOptions& options) {
   constexpr const char* kNative =
@@ -70,14 +77,23 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
     lines.push_back(fmt::format("no loops: {}", kNative));
   if (options.values && model.site_metrics.empty())
     lines.push_back(fmt::format("no values: {}", kNative));
+  if (options.memory) {
+    if (model.site_metrics.empty()) {
+      lines.push_back(fmt::format("no memory accesses: {}", kNative));
+    } else if (!has_memory_units(model)) {
+      lines.emplace_back(
+          "no sectors and bank conflicts: no accesses ran, or the driver has no subgroup "
+          "operations in their stages, or cannot use them with --memory (tally doctor)");
+    }
+  }
   if (!options.divergence) return lines;
   if (model.subgroup_lanes == analysis::kNone) {
     lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));
   } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
     lines.emplace_back(
-        options.loops || options.values
+        options.loops || options.values || options.memory
             ? "no SIMD efficiency: the driver has no subgroup operations in the stages that ran, "
-              "or cannot count subgroups with --loops or --values (tally doctor)"
+              "or cannot count subgroups with --loops, --values or --memory (tally doctor)"
             : "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
               "(tally doctor)");
   }

@@ -159,6 +159,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (options.values) environment["TALLY_COUNT_VALUES"] = "1";
   if (!options.clocks.empty())
     environment["TALLY_CLOCKS"] = options.clocks == "true" ? kDefaultClocks : options.clocks;
+  if (options.memory) environment["TALLY_COUNT_MEMORY"] = "1";
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
@@ -310,6 +311,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
                 "Also count the cycles of shaders, their loops and their calls in one of 64 "
                 "subgroups, or with --clocks=N of one of N")
       ->type_name("[=N]");
+  command.add_flag("--memory", options.memory,
+                   "Also count the bytes, sectors and lines of buffers that each access touches, "
+                   "and bank conflicts of workgroup memory");
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");

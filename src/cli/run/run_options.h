@@ -38,6 +38,7 @@ struct RunOptions {
   bool loops = false;
   bool values = false;
   std::string clocks;  // one of so many subgroups is timed; "true": the default
+  bool memory = false;
   bool divergence = false;
   bool all_extensions = false;
   bool force = false;

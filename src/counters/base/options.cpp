@@ -97,6 +97,7 @@ Options parse_options(const Settings& settings) {
   if (const uint64_t clocks = settings.number("clocks", 0, 0, 65536); clocks != 0) {
     options.clocks_log2 = static_cast<uint32_t>(std::bit_width(clocks)) - 1;
   }
+  options.count_memory = settings.flag("count_memory", options.count_memory);
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});

@@ -40,6 +40,7 @@ struct Options {
   bool count_loops = false;
   bool count_values = false;
   std::optional<uint32_t> clocks_log2;  // one of so many subgroups is timed; none: no subgroup
+  bool count_memory = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
   CompileAhead compile_ahead = CompileAhead::Auto;
   bool validate_spirv = false;

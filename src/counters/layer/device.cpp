@@ -38,6 +38,7 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
                               .loops = options.count_loops,
                               .values = options.count_values,
                               .clocks = options.clocks_log2.has_value(),
+                              .memory = options.count_memory,
                               .static_costs = options.static_costs})) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
@@ -157,7 +158,8 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
     result.pass.sites = {.loops = options.count_loops,
                          .values = options.count_values,
                          .clocks = options.clocks_log2 && gpu.subgroup_clock,
-                         .clocks_log2 = options.clocks_log2.value_or(0)};
+                         .clocks_log2 = options.clocks_log2.value_or(0),
+                         .memory = options.count_memory};
   }
   result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);

@@ -69,10 +69,11 @@ std::vector<Metric> block_metrics(const MetricChoice& choice) {
   const auto sites = catalogue::counters_of(catalogue::Scope::Site);
   for (uint32_t i = 0; i < sites.size(); ++i) {
     const auto slot = static_cast<spirv::SiteSlot>(i);
-    const bool wanted = spirv::is_of_clock(slot)  ? choice.clocks
-                        : spirv::is_of_loop(slot) ? choice.loops
-                                                  : choice.values;
-    if (!wanted) continue;
+    const spirv::SiteKind kind = spirv::kind_of(slot);
+    if (kind == spirv::SiteKind::Loop && !choice.loops) continue;
+    if (kind == spirv::SiteKind::Value && !choice.values) continue;
+    if (kind == spirv::SiteKind::Clock && !choice.clocks) continue;
+    if (kind == spirv::SiteKind::Memory && !choice.memory) continue;
     metrics.push_back({.counter = sites[i], .kind = Metric::Kind::Site, .slot = slot});
   }
   return metrics;

@@ -335,6 +335,7 @@ struct MetricChoice {
   bool loops = false;
   bool values = false;
   bool clocks = false;
+  bool memory = false;
   bool static_costs = true;  // the metrics of Kind::Cost
 };
 std::vector<Metric> block_metrics(const MetricChoice& choice);

@@ -24,6 +24,11 @@ inline constexpr uint32_t kRunBuckets = 18;
 // The shortest run of a bucket.
 constexpr uint32_t shortest_run(uint32_t bucket) { return bucket == 0 ? 0 : 1u << (bucket - 1); }
 
+// The units of memory that are counted: of buffers, and the banks of 4 bytes of a workgroup's.
+inline constexpr uint32_t kSectorBytes = 32;
+inline constexpr uint32_t kLineBytes = 128;
+inline constexpr uint32_t kBanks = 32;
+
 // The numbers that a site may have, in the order of the catalogue's counters of Scope::Site.
 enum class SiteSlot : uint32_t {
   Iterations,  // of a loop
@@ -38,9 +43,20 @@ enum class SiteSlot : uint32_t {
   Cycles,            // of timed invocations, from the begin of the site to its end
   TimedRuns,         // how often a timed invocation came to the end
   TimedInvocations,  // of a whole shader: how many began
+  RequestedBytes,    // of an access to memory, as the following
+  Subgroups,
+  Sectors,
+  Lines,
+  ExtraPasses,
 };
-constexpr bool is_of_loop(SiteSlot slot) { return slot < SiteSlot::Nan; }
-constexpr bool is_of_clock(SiteSlot slot) { return slot >= SiteSlot::Cycles; }
+inline constexpr SiteSlot kLastSiteSlot = SiteSlot::ExtraPasses;
+
+enum class SiteKind { Loop, Value, Clock, Memory };
+constexpr SiteKind kind_of(SiteSlot slot) {
+  if (slot < SiteSlot::Nan) return SiteKind::Loop;
+  if (slot < SiteSlot::Cycles) return SiteKind::Value;
+  return slot < SiteSlot::RequestedBytes ? SiteKind::Clock : SiteKind::Memory;
+}
 constexpr bool is_maximum(SiteSlot slot) { return slot == SiteSlot::LongestRun; }
 
 }  // namespace tally::spirv

@@ -287,7 +287,9 @@ bool only_counts(const BlockCountOptions& options) {
 // Tells the user which functions are not counted, and whether there are sites that are not.
 std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
   std::string sites =
-      cuts_sites ? "it has more loops, calls, or lines with values, than are counted" : "";
+      cuts_sites
+          ? "it has more loops, calls, lines with values or accesses to memory than are counted"
+          : "";
   if (graph.left_out.empty()) return sites;
   const uint32_t id = module.functions()[graph.left_out.front()].id;
   const std::string name = module.name_of(id);
@@ -361,7 +363,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   SitePlan sites;
   if (options.count_blocks && options.sites.any()) {
-    sites = plan_sites(analyzed, *graph, options.sites, placed.plan);
+    sites = plan_sites(analyzed, *graph, options.sites, use_subgroups, placed.plan);
   }
   const bool moves = moves_push_constants(module, entry, options.address);
   if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {

@@ -2,6 +2,8 @@
 
 #include <spirv/unified1/GLSL.std.450.h>
 
+#include "spirv/instrument/site_code.h"
+
 namespace tally::spirv {
 
 using spv::Op;
@@ -36,6 +38,7 @@ void SiteCounting::insert() {
   for (size_t i = 0; i < sites_.loops.size(); ++i) insert_loop(i);
   for (const ValueSite& site : sites_.values) insert_value(site);
   for (size_t i = 0; i < sites_.clocks.size(); ++i) insert_clock(i);
+  if (!sites_.memory.empty()) memory_.emplace(tools_, sites_.memory).insert();
 }
 
 void SiteCounting::insert_clock(size_t number) {
@@ -272,47 +275,6 @@ SiteCounting::Kinds SiteCounting::kinds_of_doubles(InstructionBuilder& code, uin
   return kinds;
 }
 
-template <typename Body>
-void SiteCounting::make_function(uint32_t function, const char* name,
-                                 std::initializer_list<uint32_t> types, Body&& body) {
-  make_function_of(none_, function, name, types,
-                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                     body(code, parameters);
-                     return uint32_t{0};
-                   });
-}
-
-template <typename Body>
-void SiteCounting::make_function_of(uint32_t result, uint32_t function, const char* name,
-                                    std::initializer_list<uint32_t> types, Body&& body) {
-  editor_.name(function, name);
-  InstructionBuilder code = editor_.new_code();
-  code.emit_as(function, Op::OpFunction, result,
-               std::vector<uint32_t>{0, editor_.type_function(result, types)});
-  std::vector<uint32_t> parameters;
-  for (const uint32_t type : types) {
-    parameters.push_back(code.emit(Op::OpFunctionParameter, type, {}));
-  }
-  code.label(code.new_id());
-  if (const uint32_t value = body(code, parameters); value != 0) {
-    code.emit(Op::OpReturnValue, {value});
-  } else {
-    code.emit(Op::OpReturn);
-  }
-  code.emit(Op::OpFunctionEnd);
-  tools_.context.add_function(code);
-}
-
-template <typename Body>
-void SiteCounting::if_counting(InstructionBuilder& code, Body&& body) {
-  const RecordPointer record = tools_.record.load_record_pointer(code);
-  uint32_t counts = tools_.record.is_set(code, record);
-  if (const uint32_t live = tools_.helper_mask.is_live(code); live != 0) {
-    counts = both(code, counts, live);
-  }
-  code.if_then(counts, [&] { body(record); });
-}
-
 void SiteCounting::end_clock(InstructionBuilder& code, size_t number) {
   code.call(none_, end_clock_,
             {constant(sites_.clocks[number].first_counter), code.load(u32_, starts_[number])});
@@ -333,28 +295,30 @@ void SiteCounting::make_clock_functions() {
     return compare(code, Op::OpINotEqual, code.load(u32_, timed_), constant(0));
   };
   const uint32_t whole = sites_.clocks[0].first_counter;
-  make_function(begin_clock_, "tally.begin_clock", {}, [&](InstructionBuilder& code, auto&) {
-    const uint32_t clock = read_clock(code);
-    code.store(starts_[0], clock);
-    const uint32_t chosen = compare(code, Op::OpIEqual, sample(code, clock), constant(0));
-    code.store(timed_, select(code, chosen, constant(1), constant(0)));
-    code.if_then(chosen, [&] {
-      if_counting(code, [&](const RecordPointer& record) {
-        tools_.record.add_always(code, tools_.record.shard_address(code, record),
-                                 constant(whole + 2), constant(1));
+  make_function(
+      tools_.context, begin_clock_, "tally.begin_clock", {}, [&](InstructionBuilder& code, auto&) {
+        const uint32_t clock = read_clock(code);
+        code.store(starts_[0], clock);
+        const uint32_t chosen = compare(code, Op::OpIEqual, sample(code, clock), constant(0));
+        code.store(timed_, select(code, chosen, constant(1), constant(0)));
+        code.if_then(chosen, [&] {
+          if_counting(tools_, code, [&](const RecordPointer& record) {
+            tools_.record.add_always(code, tools_.record.shard_address(code, record),
+                                     constant(whole + 2), constant(1));
+          });
+        });
       });
-    });
-  });
-  make_function_of(u32_, clock_now_, "tally.clock_now", {}, [&](InstructionBuilder& code, auto&) {
-    code.if_then(is_timed(code), [&] { code.store(now_, read_clock(code)); });
-    return code.load(u32_, now_);
-  });
-  make_function(end_clock_, "tally.end_clock", {u32_, u32_},
+  make_function_of(tools_.context, u32_, clock_now_, "tally.clock_now", {},
+                   [&](InstructionBuilder& code, auto&) {
+                     code.if_then(is_timed(code), [&] { code.store(now_, read_clock(code)); });
+                     return code.load(u32_, now_);
+                   });
+  make_function(tools_.context, end_clock_, "tally.end_clock", {u32_, u32_},
                 [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                   const uint32_t counter = parameters[0], start = parameters[1];
                   code.if_then(is_timed(code), [&] {
                     const uint32_t cycles = binary(code, Op::OpISub, read_clock(code), start);
-                    if_counting(code, [&](const RecordPointer& record) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
                       const ShardAddress shard = tools_.record.shard_address(code, record);
                       const uint32_t runs = binary(code, Op::OpIAdd, counter, constant(1));
                       tools_.record.add_always(code, shard, counter, cycles);
@@ -376,21 +340,23 @@ uint32_t SiteCounting::sample(InstructionBuilder& code, uint32_t clock) {
 
 void SiteCounting::finish() {
   if (begin_clock_ != 0) make_clock_functions();
+  if (memory_) memory_->finish();
   if (end_all_runs_ != 0) {
-    make_function(end_all_runs_, "tally.end_all_runs", {}, [&](InstructionBuilder& code, auto&) {
-      for (size_t i = 0; i < lengths_.size(); ++i) {
-        const uint32_t length = code.load(u32_, lengths_[i]);
-        code.if_then(compare(code, Op::OpINotEqual, length, constant(0)),
-                     [&] { end_run(code, i); });
-      }
-    });
+    make_function(tools_.context, end_all_runs_, "tally.end_all_runs", {},
+                  [&](InstructionBuilder& code, auto&) {
+                    for (size_t i = 0; i < lengths_.size(); ++i) {
+                      const uint32_t length = code.load(u32_, lengths_[i]);
+                      code.if_then(compare(code, Op::OpINotEqual, length, constant(0)),
+                                   [&] { end_run(code, i); });
+                    }
+                  });
   }
   if (end_run_ != 0) {
     make_function(
-        end_run_, "tally.end_run", {u32_, u32_},
+        tools_.context, end_run_, "tally.end_run", {u32_, u32_},
         [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
           const uint32_t first = parameters[0], length = parameters[1];
-          if_counting(code, [&](const RecordPointer& record) {
+          if_counting(tools_, code, [&](const RecordPointer& record) {
             const ShardAddress shard = tools_.record.shard_address(code, record);
             const auto at = [&](uint32_t counter, uint32_t distance) {
               return binary(code, Op::OpIAdd, counter, constant(distance));
@@ -407,30 +373,30 @@ void SiteCounting::finish() {
         });
   }
   const auto add_one = [&](InstructionBuilder& code, uint32_t counter) {
-    if_counting(code, [&](const RecordPointer& record) {
+    if_counting(tools_, code, [&](const RecordPointer& record) {
       tools_.record.add_always(code, tools_.record.shard_address(code, record), counter,
                                constant(1));
     });
   };
   if (count_if_ != 0) {
-    make_function(count_if_, "tally.count_value_if", {boolean_, u32_},
+    make_function(tools_.context, count_if_, "tally.count_value_if", {boolean_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     code.if_then(parameters[0], [&] { add_one(code, parameters[1]); });
                   });
   }
   if (count_results_ == 0) return;
-  make_function(count_results_, "tally.count_results", {boolean_, boolean_, boolean_, u32_},
-                [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                  const uint32_t nan = parameters[0], infinite = parameters[1],
-                                 denormal = parameters[2];
-                  const uint32_t special = compare(code, Op::OpLogicalOr, nan, infinite);
-                  const uint32_t counted = compare(code, Op::OpLogicalOr, special, denormal);
-                  code.if_then(counted, [&] {
-                    const uint32_t if_not_nan = select(code, infinite, constant(1), constant(2));
-                    const uint32_t distance = select(code, nan, constant(0), if_not_nan);
-                    add_one(code, binary(code, Op::OpIAdd, parameters[3], distance));
-                  });
-                });
+  make_function(
+      tools_.context, count_results_, "tally.count_results", {boolean_, boolean_, boolean_, u32_},
+      [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+        const uint32_t nan = parameters[0], infinite = parameters[1], denormal = parameters[2];
+        const uint32_t special = compare(code, Op::OpLogicalOr, nan, infinite);
+        const uint32_t counted = compare(code, Op::OpLogicalOr, special, denormal);
+        code.if_then(counted, [&] {
+          const uint32_t if_not_nan = select(code, infinite, constant(1), constant(2));
+          const uint32_t distance = select(code, nan, constant(0), if_not_nan);
+          add_one(code, binary(code, Op::OpIAdd, parameters[3], distance));
+        });
+      });
 }
 
 }  // namespace tally::spirv

@@ -7,11 +7,13 @@
 //   together; the clock with which they begin decides whether.
 // - Hits among the values of a line are added to memory where they happen, at one place for all
 //   instructions of a site: compilers of software drivers take long for each.
+// - Accesses to memory: memory_counting.h.
 #pragma once
 
 #include <optional>
 
 #include "spirv/instrument/counting.h"
+#include "spirv/instrument/memory_counting.h"
 #include "spirv/plan/site_plan.h"
 
 namespace tally::spirv {
@@ -68,21 +70,10 @@ class SiteCounting : WordCode {
   void count_results(InstructionBuilder& code, const Kinds& kinds, uint32_t counter);
   Kinds either(InstructionBuilder& code, const Kinds& a, const Kinds& b) const;
 
-  // A function that returns nothing; `body` gets the ids of its parameters.
-  template <typename Body>
-  void make_function(uint32_t function, const char* name, std::initializer_list<uint32_t> types,
-                     Body&& body);
-  // ... that returns what `body` returns, of the type `result`.
-  template <typename Body>
-  void make_function_of(uint32_t result, uint32_t function, const char* name,
-                        std::initializer_list<uint32_t> types, Body&& body);
-  // `if (the invocation counts) { body(record) }`
-  template <typename Body>
-  void if_counting(InstructionBuilder& code, Body&& body);
-
   CountingTools tools_;
   SubgroupCode subgroup_;
   SitePlan sites_;
+  std::optional<MemoryCounting> memory_;
   uint32_t none_;
   std::vector<uint32_t> lengths_;  // of the runs of loops so far: private variables
   // Functions; 0: not needed.

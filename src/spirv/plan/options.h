@@ -111,8 +111,9 @@ struct SiteOptions {
   bool values = false;  // results and operands that are seldom wanted
   bool clocks = false;  // cycles of the shader, its loops and its calls: needs shaderSubgroupClock
   uint32_t clocks_log2 = 6;  // one of 2^n subgroups is timed
+  bool memory = false;       // accesses to buffers and workgroup memory
 
-  bool any() const { return loops || values || clocks; }
+  bool any() const { return loops || values || clocks || memory; }
   bool operator==(const SiteOptions&) const = default;
 };
 

@@ -16,6 +16,7 @@ using spv::Op;
 // The limit of an entry point. Each counter takes 8 bytes of every shard of a record.
 constexpr uint32_t kMaxValueCounters = 8192;
 constexpr uint32_t kCountersOfValues = 6;  // at most, of a site
+constexpr size_t kMaxMemorySites = 2048;
 
 bool returns(Op opcode) { return opcode == Op::OpReturn || opcode == Op::OpReturnValue; }
 
@@ -171,11 +172,12 @@ bool is_divided(const Module& module, uint32_t divisor) {
 class SitePlanner {
  public:
   SitePlanner(const AnalyzedModule& analyzed, const SegmentGraph& graph, const SiteOptions& options,
-              CounterPlan& plan)
+              bool use_subgroups, CounterPlan& plan)
       : analyzed_(analyzed),
         module_(analyzed.module()),
         graph_(graph),
         options_(options),
+        use_subgroups_(use_subgroups),
         plan_(plan),
         sources_(analyzed.module()) {}
 
@@ -189,6 +191,10 @@ class SitePlanner {
     if (options_.clocks) {
       add_whole();
       for_each_function([&](const Cfg& cfg, auto segments) { add_clocks(cfg, segments); });
+    }
+    if (options_.memory) {
+      const MemoryAccesses accesses(module_);
+      for_each_function([&](const Cfg& cfg, auto) { add_memory(cfg, accesses); });
     }
     std::ranges::sort(plan_.site_counters, {}, [](const CounterPlan::SiteCounter& counter) {
       return std::pair(counter.site, counter.slot);
@@ -368,6 +374,33 @@ class SitePlanner {
     }
   }
 
+  void add_memory(const Cfg& cfg, const MemoryAccesses& accesses) {
+    for (const CfgBlock& block : cfg.blocks()) {
+      for (uint32_t at = block.begin; block.reachable && at < block.end; ++at) {
+        auto access = accesses.find(module_.instruction(at));
+        if (!access) continue;
+        if (sites_.memory.size() == kMaxMemorySites) {
+          sites_.is_cut = true;
+          return;
+        }
+        add_access(at, std::move(*access));
+      }
+    }
+  }
+
+  void add_access(uint32_t at, MemoryAccess access) {
+    const bool is_shared = access.storage == spv::StorageClass::Workgroup;
+    MemorySite site{at, add_counter(at, SiteSlot::RequestedBytes), MemorySite::Units::None,
+                    std::move(access)};
+    if (use_subgroups_ && (!is_shared || site.access.extent <= kMaxSharedExtent)) {
+      site.units = is_shared ? MemorySite::Units::Banks : MemorySite::Units::Sectors;
+      add_counter(at, SiteSlot::Subgroups);
+      add_counter(at, is_shared ? SiteSlot::ExtraPasses : SiteSlot::Sectors);
+      if (!is_shared) add_counter(at, SiteSlot::Lines);
+    }
+    sites_.memory.push_back(std::move(site));
+  }
+
   // True if the invocations behind the instruction may be fewer.
   static bool parts(Op opcode) {
     return opcode == Op::OpFunctionCall || ends_invocation_inside_block(opcode);
@@ -395,6 +428,7 @@ class SitePlanner {
   const Module& module_;
   const SegmentGraph& graph_;
   const SiteOptions& options_;
+  bool use_subgroups_;
   CounterPlan& plan_;
   SourceInfo sources_;
   SitePlan sites_;
@@ -437,8 +471,8 @@ CheckedValues checked_values(const Module& module, const Instruction& instructio
 }
 
 SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, CounterPlan& plan) {
-  return SitePlanner(analyzed, graph, options, plan).find();
+                    const SiteOptions& options, bool use_subgroups, CounterPlan& plan) {
+  return SitePlanner(analyzed, graph, options, use_subgroups, plan).find();
 }
 
 }  // namespace tally::spirv

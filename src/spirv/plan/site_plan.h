@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "spirv/analysis/memory_access.h"
 #include "spirv/plan/cfg_segments.h"
 #include "spirv/plan/counter_plan.h"
 #include "spirv/plan/options.h"
@@ -64,18 +65,31 @@ struct ClockSite {
   std::vector<uint32_t> begins;  // before these instructions
   std::vector<uint32_t> ends;    // before these
 };
+// An access to memory. Its counters are RequestedBytes, then Subgroups and Sectors and Lines, or
+// Subgroups and ExtraPasses, in that order.
+struct MemorySite {
+  enum class Units { None, Sectors, Banks };
+  uint32_t instruction;
+  uint32_t first_counter;
+  Units units;
+  MemoryAccess access;
+};
+// The conflicts of accesses to workgroup memory that extend further are not counted.
+inline constexpr uint32_t kMaxSharedExtent = 16;
 
 struct SitePlan {
   std::vector<LoopSite> loops;
   std::vector<ValueSite> values;
   std::vector<ClockSite> clocks;  // the whole shader first
-  bool is_cut = false;            // there are more sites than are counted
+  std::vector<MemorySite> memory;
+  bool is_cut = false;  // there are more sites than are counted
 
-  bool empty() const { return loops.empty() && values.empty() && clocks.empty(); }
+  bool empty() const { return loops.empty() && values.empty() && clocks.empty() && memory.empty(); }
 };
 
-// Adds the counters to `plan`.
+// Adds the counters to `plan`. Without subgroup operations, only the bytes of accesses to memory
+// are counted.
 SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, CounterPlan& plan);
+                    const SiteOptions& options, bool use_subgroups, CounterPlan& plan);
 
 }  // namespace tally::spirv

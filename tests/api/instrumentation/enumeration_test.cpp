@@ -143,6 +143,9 @@ TEST_F(Enumeration, the_metrics_of_sites_are_there_with_their_settings) {
   start({{"clocks", "64"}});
   EXPECT_FALSE(names().contains("NaN results"));
   EXPECT_TRUE(names().contains("Timed cycles"));
+  start({{"count_memory", "true"}});
+  EXPECT_FALSE(names().contains("NaN results"));
+  EXPECT_TRUE(names().contains("Sectors"));
   start({});
   for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Site)) {
     EXPECT_FALSE(names().contains(std::string(counter->name)));

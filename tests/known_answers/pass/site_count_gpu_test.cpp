@@ -6,10 +6,13 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <random>
+#include <set>
 
 #include "discard_in_loop.frag.h"
 #include "full_screen.vert.h"
 #include "loops.comp.h"
+#include "memory.comp.h"
 #include "spirv/analysis/sites.h"
 #include "spirv/ir/module.h"
 #include "support/environment.h"
@@ -171,6 +174,115 @@ TEST(SiteCountGpu, values_that_are_seldom_wanted_are_counted_by_instruction) {
       for (const auto& [slot, number] : numbers) counted[{opcodes[site], slot}] += number;
     }
     EXPECT_EQ(counted, expected);
+  }
+}
+
+// Where each lane of an access begins, in bytes; -1: it does not take part.
+struct AccessPattern {
+  bool is_shared;
+  uint32_t bytes, extent;
+  std::function<int(uint32_t id)> begin;
+};
+
+SlotNumbers touched(const AccessPattern& access, uint32_t invocations, uint32_t subgroup_size) {
+  SlotNumbers numbers;
+  for (uint32_t first = 0; first < invocations; first += subgroup_size) {
+    std::set<uint32_t> sectors, lines, words;
+    uint32_t lanes = 0;
+    for (uint32_t id = first; id < std::min(first + subgroup_size, invocations); ++id) {
+      const int begin = access.begin(id);
+      if (begin < 0) continue;
+      ++lanes;
+      for (uint32_t i = 0; i < access.extent; ++i) {
+        const uint32_t byte = static_cast<uint32_t>(begin) + i;
+        sectors.insert(byte / 32);
+        lines.insert(byte / 128);
+        words.insert(byte / 4);
+      }
+    }
+    if (lanes == 0) continue;
+    numbers[SiteSlot::RequestedBytes] += uint64_t{lanes} * access.bytes;
+    if (subgroup_size == 1) continue;  // without subgroup operations
+    ++numbers[SiteSlot::Subgroups];
+    if (access.is_shared) {
+      std::map<uint32_t, uint64_t> of_bank;
+      uint64_t most = 0;
+      for (const uint32_t word : words) most = std::max(most, ++of_bank[word % 32]);
+      const uint64_t extra = most - (words.size() + 31) / 32;
+      if (extra != 0) numbers[SiteSlot::ExtraPasses] += extra;
+    } else {
+      numbers[SiteSlot::Sectors] += sectors.size();
+      numbers[SiteSlot::Lines] += lines.size();
+    }
+  }
+  return numbers;
+}
+
+TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_works_out) {
+  constexpr uint32_t kInvocations = 64;
+  constexpr int kOrder = 0, kSink = 256, kWords = 512, kWide = 16896, kPairs = 17920,
+                kMatrices = 19968, kEnd = kMatrices + 16 * 48;
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, words_of(memory_comp)}};
+  program.values.assign(kEnd / 4, 0);
+  std::mt19937 random(42);
+  std::vector<int> order;
+  for (uint32_t id = 0; id < kInvocations; ++id) {
+    order.push_back(static_cast<int>(random() % 4096));
+    program.values[id] = static_cast<uint32_t>(order.back());
+  }
+  const auto words = [&](int stride) {
+    return AccessPattern{false, 4, 4, [=](uint32_t id) { return kWords + 4 * stride * int(id); }};
+  };
+  const auto shared = [](uint32_t bytes, auto begin) {
+    return AccessPattern{true, bytes, bytes, begin};
+  };
+  const auto at = [](int first, int stride) {
+    return [=](uint32_t id) { return first + stride * int(id); };
+  };
+  const auto of_matrix = [](int first) {
+    return [=](uint32_t id) { return first + 48 * int(id % 16); };
+  };
+  // In the order of the code. An increment of an atomic is one access.
+  const std::vector<AccessPattern> accesses = {
+      {false, 4, 4, at(kOrder, 4)},
+      words(0),
+      words(2),
+      words(4),
+      words(8),
+      words(64),
+      {false, 4, 4, [&](uint32_t id) { return kWords + 4 * order[id]; }},
+      {false, 4, 4, at(kWide + 4, 16)},
+      {false, 16, 16, at(kWide, 16)},
+      {false, 4, 4, at(kPairs + 24, 32)},
+      {false, 4, 4, of_matrix(kMatrices + 16 + 8)},
+      {false, 36, 44, of_matrix(kMatrices)},
+      {false, 4, 4, [](uint32_t id) { return id % 3 == 0 ? kWords + 4 * int(id) : -1; }},
+      shared(4, at(0, 8)),
+      shared(4, at(0, 128)),
+      shared(4, [](uint32_t id) { return int(id % 32 * 32 + id / 32) * 4; }),
+      shared(4, [](uint32_t id) { return int(id % 32 * 33 + id / 32) * 4; }),
+      shared(16, at(0, 16)),
+      shared(4, [&](uint32_t id) { return 4 * (order[id] % 4); }),
+      {false, 4, 4, at(kSink, 4)},
+  };
+  const Outcome plain = run_program(context, program);
+  const bool masks_branches = abilities_of(context).masks_branches;
+  // Few ways: new lavapipes take seconds for each.
+  for (const bool no_subgroups : {false, true}) {
+    const Way way{.no_subgroups = no_subgroups, .sites = {.memory = true}};
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    const auto sites = numbers_of(outcome.counts[0].blocks);
+    ASSERT_EQ(sites.size(), accesses.size());
+    const bool by_subgroup = sites[0].second.contains(SiteSlot::Subgroups);
+    EXPECT_EQ(by_subgroup, !no_subgroups && !masks_branches);
+    const uint32_t size = by_subgroup ? context.subgroup_size() : 1;
+    for (size_t i = 0; i < sites.size(); ++i) {
+      EXPECT_EQ(sites[i].second, touched(accesses[i], kInvocations, size)) << i;
+    }
   }
 }
 

@@ -1,0 +1,211 @@
+#include "spirv/instrument/memory_counting.h"
+
+#include "spirv/analysis/sites.h"
+#include "spirv/instrument/site_code.h"
+
+namespace tally::spirv {
+
+using spv::Op;
+
+namespace {
+constexpr uint32_t kNoUnit = ~0u;
+constexpr uint32_t kSectorShift = 5, kLineShift = 7, kBankShift = 2;
+static_assert(1u << kSectorShift == kSectorBytes && 1u << kLineShift == kLineBytes);
+constexpr uint32_t kBanksOfLane = kMaxSharedExtent >> kBankShift;
+}  // namespace
+
+MemoryCounting::MemoryCounting(CountingTools tools, std::span<const MemorySite> sites)
+    : WordCode(tools.context.editor),
+      tools_(tools),
+      sites_(sites),
+      subgroup_(editor_),
+      none_(editor_.type_void()) {}
+
+void MemoryCounting::insert() {
+  for (const MemorySite& site : sites_) insert_site(site);
+}
+
+void MemoryCounting::insert_site(const MemorySite& site) {
+  InstructionBuilder code = editor_.new_code();
+  const auto call = [&](uint32_t& function, std::initializer_list<uint32_t> arguments) {
+    if (function == 0) function = editor_.new_id();
+    code.call(none_, function, arguments);
+  };
+  const uint32_t bytes = constant(site.access.bytes), extent = constant(site.access.extent);
+  const uint32_t first = constant(site.first_counter);
+  if (site.units == MemorySite::Units::None) {
+    call(count_bytes_, {bytes, first});
+  } else {
+    const Begin begin = begin_of(code, site.access);
+    if (site.units == MemorySite::Units::Banks) {
+      call(count_shared_, {begin.byte, extent, bytes, first});
+    } else {
+      call(count_buffer_, {begin.resource, begin.byte, extent, bytes, first});
+    }
+  }
+  editor_.insert_before(site.instruction, code);
+}
+
+MemoryCounting::Begin MemoryCounting::begin_of(InstructionBuilder& code,
+                                               const MemoryAccess& access) {
+  if (access.variable == 0) {
+    const uint32_t address =
+        code.emit(Op::OpBitcast, editor_.type_vector(u32_, 2), {access.pointer});
+    return {code.emit(Op::OpCompositeExtract, u32_, {address, 1}),
+            code.emit(Op::OpCompositeExtract, u32_, {address, 0})};
+  }
+  Begin begin{constant(0), constant(access.base)};
+  for (const MemoryAccess::Step& step : access.steps) {
+    const uint32_t bytes = binary(code, Op::OpIMul, step.index, constant(step.stride));
+    begin.byte = binary(code, Op::OpIAdd, begin.byte, bytes);
+  }
+  if (access.element != 0) {
+    begin.resource = binary(code, Op::OpIAdd, access.element, constant(0));
+  }
+  return begin;
+}
+
+// Calls visit(unit) for the units from `first` to `last` of all lanes, each once, in all lanes.
+template <typename Visit>
+void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first,
+                               uint32_t last, Visit&& visit) {
+  code.store(next_, first);
+  const uint32_t header = code.new_id();
+  code.branch(header);
+  code.label(header);
+  code.repeat(u32_, constant(0), [&](uint32_t turn) {
+    const uint32_t next = code.load(u32_, next_);
+    uint32_t is_open = compare(code, Op::OpULessThanEqual, next, last);
+    if (resource != 0) {
+      const uint32_t open = select(code, is_open, resource, constant(kNoUnit));
+      const uint32_t least = subgroup_.minimum(code, open);
+      is_open = both(code, is_open, compare(code, Op::OpIEqual, resource, least));
+    }
+    const uint32_t unit = subgroup_.minimum(code, select(code, is_open, next, constant(kNoUnit)));
+    const uint32_t is_found = both(code, is_open, compare(code, Op::OpIEqual, next, unit));
+    const uint32_t after =
+        binary(code, Op::OpIAdd, next, select(code, is_found, constant(1), constant(0)));
+    code.store(next_, after);
+    visit(unit);
+    const uint32_t found = binary(code, Op::OpIAdd, turn, constant(1));
+    code.store(found_, found);
+    const uint32_t again = subgroup_.any(code, compare(code, Op::OpULessThanEqual, after, last));
+    return InstructionBuilder::Turn{found, again};
+  });
+}
+
+uint32_t MemoryCounting::units(InstructionBuilder& code, uint32_t resource, uint32_t byte,
+                               uint32_t extent, uint32_t shift) {
+  const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(shift));
+  // Not the unit of the last byte's address, which may be beyond 2^32.
+  const uint32_t inside = binary(code, Op::OpBitwiseAnd, byte, constant((1u << shift) - 1));
+  const uint32_t end = binary(code, Op::OpIAdd, inside, plus(code, extent, kNoUnit));
+  const uint32_t last =
+      binary(code, Op::OpIAdd, first, binary(code, Op::OpShiftRightLogical, end, constant(shift)));
+  each_unit(code, resource, first, last, [](uint32_t) {});
+  return code.load(u32_, found_);
+}
+
+// number + added, for a constant.
+uint32_t MemoryCounting::plus(InstructionBuilder& code, uint32_t number, uint32_t added) const {
+  return binary(code, Op::OpIAdd, number, constant(added));
+}
+
+// Each lane counts the words in the banks that it touches: one of them is the fullest.
+uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent) {
+  const uint32_t uvec4 = editor_.type_vector(u32_, kBanksOfLane);
+  const uint32_t bvec4 = editor_.type_vector(boolean_, kBanksOfLane);
+  const auto splat = [&](uint32_t value) {
+    return code.emit(Op::OpCompositeConstruct, uvec4, {value, value, value, value});
+  };
+  const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(kBankShift));
+  const uint32_t end = binary(code, Op::OpIAdd, byte, plus(code, extent, kNoUnit));
+  const uint32_t last = binary(code, Op::OpShiftRightLogical, end, constant(kBankShift));
+  const uint32_t zeros = splat(constant(0)), ones = splat(constant(1));
+  const uint32_t distances = code.emit(Op::OpCompositeConstruct, uvec4,
+                                       {constant(0), constant(1), constant(2), constant(3)});
+  const uint32_t own = code.emit(Op::OpIAdd, uvec4, {splat(first), distances});
+  const uint32_t mask = splat(constant(kBanks - 1));
+  const uint32_t banks = code.emit(Op::OpBitwiseAnd, uvec4, {own, mask});
+  const uint32_t words = editor_.new_global_variable(
+      editor_.type_pointer(spv::StorageClass::Private, uvec4), spv::StorageClass::Private);
+  editor_.add_to_interface(tools_.context.entry, words);
+  code.store(words, zeros);
+  each_unit(code, 0, first, last, [&](uint32_t unit) {
+    const uint32_t bank = binary(code, Op::OpBitwiseAnd, unit, constant(kBanks - 1));
+    const uint32_t hits = code.emit(Op::OpIEqual, bvec4, {banks, splat(bank)});
+    const uint32_t added = code.emit(Op::OpSelect, uvec4, {hits, ones, zeros});
+    code.store(words, code.emit(Op::OpIAdd, uvec4, {code.load(uvec4, words), added}));
+  });
+  const uint32_t counted = code.load(uvec4, words);
+  uint32_t most = code.emit(Op::OpCompositeExtract, u32_, {counted, 0});
+  for (uint32_t i = 1; i < kBanksOfLane; ++i) {
+    const uint32_t other = code.emit(Op::OpCompositeExtract, u32_, {counted, i});
+    most = select(code, compare(code, Op::OpUGreaterThan, other, most), other, most);
+  }
+  // The maximum, by the minimum of the complements.
+  const uint32_t complement = code.emit(Op::OpNot, u32_, {most});
+  const uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
+  const uint32_t rounded = binary(code, Op::OpIAdd, code.load(u32_, found_), constant(kBanks - 1));
+  const uint32_t needed = binary(code, Op::OpUDiv, rounded, constant(kBanks));
+  return binary(code, Op::OpISub, passes, needed);
+}
+
+void MemoryCounting::add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
+                             std::initializer_list<uint32_t> values) {
+  const ShardAddress shard = tools_.record.shard_address(code, record);
+  uint32_t distance = 0;
+  for (const uint32_t value : values) {
+    tools_.record.add(code, shard, plus(code, first, distance++), value);
+  }
+}
+
+void MemoryCounting::finish() {
+  if (count_shared_ != 0 || count_buffer_ != 0) {
+    next_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
+    found_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
+  }
+  if (count_bytes_ != 0) {
+    make_function(tools_.context, count_bytes_, "tally.count_bytes", {u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      add_all(code, record, parameters[1], {parameters[0]});
+                    });
+                  });
+  }
+  // The lane that adds is chosen first: nothing guarantees that the lanes are together after a
+  // loop.
+  if (count_shared_ != 0) {
+    make_function(tools_.context, count_shared_, "tally.count_shared", {u32_, u32_, u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      const uint32_t adds = subgroup_.elect(code);
+                      const uint32_t bytes = subgroup_.sum(code, parameters[2]);
+                      const uint32_t passes = extra_passes(code, parameters[0], parameters[1]);
+                      code.if_then(adds, [&] {
+                        add_all(code, record, parameters[3], {bytes, constant(1), passes});
+                      });
+                    });
+                  });
+  }
+  if (count_buffer_ != 0) {
+    make_function(tools_.context, count_buffer_, "tally.count_buffer",
+                  {u32_, u32_, u32_, u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      const uint32_t adds = subgroup_.elect(code);
+                      const uint32_t bytes = subgroup_.sum(code, parameters[3]);
+                      const auto touched = [&](uint32_t shift) {
+                        return units(code, parameters[0], parameters[1], parameters[2], shift);
+                      };
+                      const uint32_t sectors = touched(kSectorShift);
+                      const uint32_t lines = touched(kLineShift);
+                      code.if_then(adds, [&] {
+                        add_all(code, record, parameters[4], {bytes, constant(1), sectors, lines});
+                      });
+                    });
+                  });
+  }
+}
+
+}  // namespace tally::spirv

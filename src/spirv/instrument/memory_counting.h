@@ -1,0 +1,53 @@
+// Counts the bytes that accesses to memory ask for, and what the hardware moves for a subgroup.
+//
+// The lanes of a subgroup that access memory together look for the units (sectors, lines, words)
+// that they touch in ascending order: each turn of a loop finds the least one that was not found
+// yet. A unit counts once, however many lanes touch it, and a lane may touch several.
+#pragma once
+
+#include <span>
+
+#include "spirv/instrument/counting.h"
+#include "spirv/plan/site_plan.h"
+
+namespace tally::spirv {
+
+class MemoryCounting : WordCode {
+ public:
+  MemoryCounting(CountingTools tools, std::span<const MemorySite> sites);
+
+  // The code at the accesses.
+  void insert();
+  // Adds the functions that the code calls. Called once, last.
+  void finish();
+
+ private:
+  // Where an access begins: a byte of a resource.
+  struct Begin {
+    uint32_t resource = 0;  // ids of 32-bit numbers: which one of several, or the upper half of an
+    uint32_t byte = 0;      // address
+  };
+
+  void insert_site(const MemorySite& site);
+  Begin begin_of(InstructionBuilder& code, const MemoryAccess& access);
+  uint32_t plus(InstructionBuilder& code, uint32_t number, uint32_t added) const;
+  template <typename Visit>
+  void each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first, uint32_t last,
+                 Visit&& visit);
+  uint32_t units(InstructionBuilder& code, uint32_t resource, uint32_t byte, uint32_t extent,
+                 uint32_t shift);
+  uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
+  void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
+               std::initializer_list<uint32_t> values);
+
+  CountingTools tools_;
+  std::span<const MemorySite> sites_;
+  SubgroupCode subgroup_;
+  uint32_t none_;
+  // Private variables: the next unit of the lane, and the number of units so far.
+  uint32_t next_ = 0, found_ = 0;
+  // Functions; 0: not needed.
+  uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0;
+};
+
+}  // namespace tally::spirv
