@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 
 // Columns that only one of them has.
-const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device', 'overdraw', 'discarded', 'discarded_share']);
+const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device', 'overdraw', 'discarded', 'discarded_share',
+  'trips_per_entry', 'taken_share']);
 
 const plain = (value) => (value === null || value === undefined ? '' : String(value).replace(/[\t\r\n]+/g, ' '));
 
