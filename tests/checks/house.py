@@ -11,7 +11,7 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 609
+MOST_FILES = 615
 LEAST_MEDIAN = 119
 MOST_LINES = 600
 MOST_DEPTH = 17  # of a chain of includes
