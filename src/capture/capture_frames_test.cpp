@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -277,10 +278,18 @@ TEST(CaptureFrames, end_after_the_pass_in_which_a_label_ends) {
   }
 }
 
-// CTest ends a wait that has no end.
+// Waits as long as the client runs, however slow the machine is.
 template <typename Done>
-void wait_until(Done done) {
-  while (!done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+void wait_until(pid_t client, Done done) {
+  const auto has_ended = [&] {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(client), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == client;
+  };
+  while (!done()) {
+    ASSERT_FALSE(has_ended()) << "the client has ended";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST(CaptureFrames, that_are_requested_are_captured_and_no_others) {
@@ -288,10 +297,11 @@ TEST(CaptureFrames, that_are_requested_are_captured_and_no_others) {
                          .environment = {{"TALLY_TRIGGER", "1"}},
                          .meanwhile = [](store::Collector& collector, pid_t client) {
                            EXPECT_EQ(collector.request_frames(1), 0u) << "nobody is there yet";
-                           wait_until([&] { return collector.progress().connected == 1; });
+                           wait_until(client, [&] { return collector.progress().connected == 1; });
                            for (const uint64_t frames : {3u, 5u}) {
                              EXPECT_EQ(collector.request_frames(frames == 3 ? 3 : 2), 1u);
-                             wait_until([&] { return collector.progress().frames == frames; });
+                             wait_until(client,
+                                        [&] { return collector.progress().frames == frames; });
                            }
                            ::kill(client, SIGKILL);
                          }});
@@ -314,7 +324,8 @@ TEST(CaptureFrames, beyond_the_size_of_the_capture_are_counted_as_dropped) {
   const Session session({.scenario = "endless",
                          .limits = {.file_bytes = kLimit},
                          .meanwhile = [](store::Collector& collector, pid_t client) {
-                           wait_until([&] { return collector.progress().frames_dropped > 100; });
+                           wait_until(client,
+                                      [&] { return collector.progress().frames_dropped > 100; });
                            ::kill(client, SIGKILL);
                          }});
   const int64_t pages = session.number("SELECT * FROM pragma_page_count");

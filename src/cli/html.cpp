@@ -12,14 +12,6 @@
 namespace tally::cli {
 namespace {
 
-Result<analysis::Model> model_of(const std::string& capture, const analysis::Selection& selection) {
-  auto reader = store::Reader::open(capture);
-  if (!reader) return reader.error();
-  auto model = analysis::load_model(std::move(*reader), selection);
-  if (!model) return with_context(model.error(), capture);
-  return model;
-}
-
 Result<analysis::Dataset> dataset_of(const analysis::Model& model, const analysis::Model* old,
                                      const HtmlReport& report) {
   ProgressLine progress("reading " + report.capture);
@@ -32,7 +24,7 @@ Result<analysis::Dataset> dataset_of(const analysis::Model& model, const analysi
 int write_html_report(const HtmlReport& report) {
   if (const auto reason = report::why_no_html(); !reason.empty())
     return fail({std::string(reason)});
-  const auto model = model_of(report.capture, report.selection);
+  const auto model = analysis::open_model(report.capture, report.selection);
   if (!model) return fail(model.error());
   if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
     say(report.capture + ": " + nothing);
@@ -40,7 +32,7 @@ int write_html_report(const HtmlReport& report) {
   }
   std::optional<Result<analysis::Model>> old;
   if (!report.against.empty()) {
-    old.emplace(model_of(report.against, report.selection));
+    old.emplace(analysis::open_model(report.against, report.selection));
     if (!*old) return fail(old->error());
   }
   auto file = ExportFile::open(report.file, report.capture, report.force);

@@ -165,12 +165,9 @@ Status default_to_newest(std::string& before, std::string& after) {
 Result<analysis::Profile> load_profile(const std::string& file,
                                        const analysis::ProfileOptions& options,
                                        const std::shared_ptr<const analysis::DeviceCosts>& device) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
   ProgressLine progress("reading " + file);
-  const auto model =
-      analysis::load_model(std::move(*reader), {.frames = {}, .shader = {}, .device = device});
-  if (!model) return with_context(model.error(), file);
+  const auto model = analysis::open_model(file, {.frames = {}, .shader = {}, .device = device});
+  if (!model) return model.error();
   if (model->commands.empty())
     return Error{file + ": " + why_no_rows(*model, analysis::By::Draw, {})};
   auto profile = make_profile(*model, options, [&](double part) { progress.update(part); });

@@ -514,4 +514,13 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
   return model;
 }
 
+Result<Model> open_model(const std::string& file, const Selection& selection,
+                         Model::Detail detail) {
+  auto reader = store::Reader::open(file);
+  if (!reader) return reader.error();
+  auto model = load_model(std::move(*reader), selection, detail);
+  if (!model) return with_context(model.error(), file);
+  return model;
+}
+
 }  // namespace tally::analysis

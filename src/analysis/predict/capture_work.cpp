@@ -131,9 +131,7 @@ class WorkFinder {
     if (!code) return with_context(code.error(), model_.shader_names[of.shader]);
     const auto blocks = code->map.blocks();
     if (of.block >= blocks.size()) return Error{"a block is not in the code of its shader"};
-    const spirv::Block& block = blocks[of.block];
-    spirv::InstructionMix mix = code->map.kept_without_line(block);
-    for (const spirv::LineCost& line : code->map.lines_of(block)) mix += code->map.kept(line);
+    const spirv::InstructionMix mix = code->map.kept(blocks[of.block]);
     Work& work = result_.works[of.work].work;
     for (size_t c = 0; c < spirv::kCostClassCount; ++c)
       work.counts[c] += of.executions * static_cast<double>(mix[static_cast<CostClass>(c)]);
@@ -157,14 +155,6 @@ class WorkFinder {
   std::vector<std::vector<double>> times_;  // by work
   CaptureWorks result_;
 };
-
-Result<Model> load(const std::string& file) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
-  auto model = load_model(std::move(*reader), {});
-  if (!model) return with_context(model.error(), file);
-  return model;
-}
 
 }  // namespace
 
@@ -218,9 +208,9 @@ std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const C
 }
 
 Status add_program(const std::string& counted, const std::string& plain, DeviceModel& device) {
-  auto counted_model = load(counted);
+  auto counted_model = open_model(counted);
   if (!counted_model) return counted_model.error();
-  auto plain_model = load(plain);
+  auto plain_model = open_model(plain);
   if (!plain_model) return plain_model.error();
   ShaderCodes codes(*counted_model), plain_codes(*plain_model);
   const auto works = works_of(*counted_model, codes);

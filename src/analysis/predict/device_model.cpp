@@ -22,9 +22,9 @@ constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
 constexpr size_t kLargestFile = size_t{16} << 20;
 
 // Limits of the errors over programs that a prediction did not see; beyond them no time is stated.
-constexpr double kLeastSpearman = 0.95;
-constexpr double kMostMedianError = 0.20;
-constexpr double kMostPercentile90 = 0.60;
+constexpr double kMinSpearman = 0.95;
+constexpr double kMaxMedianError = 0.20;
+constexpr double kMaxPercentile90 = 0.60;
 
 constexpr std::array<std::string_view, kResources> kResourceNames = {
     "issue",   "special functions", "memory",         "shared memory",
@@ -80,8 +80,8 @@ NumberJson errors_json(const ProgramErrors& errors) {
                      {"spearman", errors.spearman},
                      {"median_error", errors.median_error},
                      {"percentile_90", errors.percentile_90},
-                     {"least_seconds", errors.least_seconds},
-                     {"most_seconds", errors.most_seconds},
+                     {"min_seconds", errors.min_seconds},
+                     {"max_seconds", errors.max_seconds},
                      {"bounds", errors.bounds}};
   if (errors.low) json["interval_80"] = {*errors.low, *errors.high};
   if (errors.coverage) json["coverage"] = *errors.coverage;
@@ -95,8 +95,8 @@ ProgramErrors errors_from(const NumberJson& json) {
                        .spearman = json.at("spearman").get<double>(),
                        .median_error = json.at("median_error").get<double>(),
                        .percentile_90 = json.at("percentile_90").get<double>(),
-                       .least_seconds = number_in(json, "least_seconds"),
-                       .most_seconds = number_in(json, "most_seconds"),
+                       .min_seconds = number_in(json, "min_seconds"),
+                       .max_seconds = number_in(json, "max_seconds"),
                        .bounds = json.at("bounds").get<std::vector<std::string>>()};
   if (json.contains("interval_80")) {
     errors.low = json["interval_80"].at(0).get<double>();
@@ -222,15 +222,15 @@ double Work::bytes() const {
 
 std::string ProgramErrors::why_no_time() const {
   if (!low) return fmt::format("too few programs were measured for an interval: {}", programs);
-  if (spearman < kLeastSpearman)
+  if (spearman < kMinSpearman)
     return fmt::format("the rank correlation over {} programs is {:.2f}, below {:.2f}", programs,
-                       spearman, kLeastSpearman);
-  if (median_error > kMostMedianError)
+                       spearman, kMinSpearman);
+  if (median_error > kMaxMedianError)
     return fmt::format("the median error over {} programs is {:.0f} %, above {:.0f} %", programs,
-                       median_error * 100, kMostMedianError * 100);
-  if (percentile_90 > kMostPercentile90)
+                       median_error * 100, kMaxMedianError * 100);
+  if (percentile_90 > kMaxPercentile90)
     return fmt::format("a tenth of the errors over {} programs exceed {:.0f} %, above {:.0f} %",
-                       programs, percentile_90 * 100, kMostPercentile90 * 100);
+                       programs, percentile_90 * 100, kMaxPercentile90 * 100);
   return {};
 }
 
@@ -251,11 +251,11 @@ WorkTime DeviceModel::time_of(const Work& work) const {
                            resource == Resource::Atomics;
     time.by_resource[r] *= waiting(is_memory ? needed_invocations_memory : needed_invocations);
   }
-  const double most = *std::ranges::max_element(time.by_resource);
+  const double longest = *std::ranges::max_element(time.by_resource);
   double sum = 0;
   for (const double part : time.by_resource)
-    sum += most > 0 ? std::pow(part / most, overlap.value) : 0;
-  const double shaders = most > 0 ? most * std::pow(sum, 1 / overlap.value) : 0;
+    sum += longest > 0 ? std::pow(part / longest, overlap.value) : 0;
+  const double shaders = longest > 0 ? longest * std::pow(sum, 1 / overlap.value) : 0;
   time.fixed = work.kind == WorkKind::Pass ? pass.value + work.commands * draw.value
                                            : work.commands * dispatch.value;
   time.seconds = shaders + time.fixed;

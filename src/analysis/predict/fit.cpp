@@ -175,8 +175,7 @@ Result<Work> work_of_loop(std::span<const uint32_t> words, double invocations, d
     }
     if (header == 0) continue;
     const double times = invocations * iterations;
-    spirv::InstructionMix mix = map->kept_without_line(block);
-    for (const spirv::LineCost& line : map->lines_of(block)) mix += map->kept(line);
+    const spirv::InstructionMix mix = map->kept(block);
     for (size_t c = 0; c < spirv::kCostClassCount; ++c)
       work.counts[c] += times * static_cast<double>(mix[static_cast<CostClass>(c)]);
   }
@@ -361,8 +360,8 @@ ProgramErrors errors_of(const ProgramLogs& logs, const std::vector<double>& mode
   errors.median_error = middle(relative, 0.5);
   errors.percentile_90 = middle(relative, 0.9);
   if (logs.size() > 1) errors.coverage = coverage_of(logs);
-  errors.least_seconds = *std::ranges::min_element(modelled);
-  errors.most_seconds = *std::ranges::max_element(modelled);
+  errors.min_seconds = *std::ranges::min_element(modelled);
+  errors.max_seconds = *std::ranges::max_element(modelled);
   return errors;
 }
 

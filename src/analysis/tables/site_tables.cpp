@@ -77,6 +77,14 @@ std::string without_indent(const std::string& text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
+SiteRow row_at_line(uint32_t variant, const ShaderSource& source,
+                    const spirv::SourceLocation& location) {
+  return {.variant = variant,
+          .location = fmt::format("{}:{}", source.file_title(location.file), location.line),
+          .file = location.file < source.files().size() ? source.files()[location.file].name : "",
+          .text = without_indent(source.text(location))};
+}
+
 class SiteRows {
  public:
   SiteRows(const Model& model, ShaderCodes& codes, ShaderSources& sources, const Variants& variants,
@@ -150,7 +158,7 @@ class SiteRows {
       }
       if (row == rows_.size()) {
         if (!known && instructions.empty()) instructions = disassemble(code->module);
-        rows_.push_back(known ? row_of(variant, source, *place.location)
+        rows_.push_back(known ? row_at_line(variant, source, *place.location)
                               : row_of(variant, place.instruction, instructions));
         rows_.back().resource = std::move(resource);
         rows_.back().access = std::move(kind);
@@ -163,14 +171,6 @@ class SiteRows {
       rows_[row].executions =
           std::max(rows_[row].executions, totals_->executions(variant, place.block));
     }
-  }
-
-  static SiteRow row_of(uint32_t variant, const ShaderSource& source,
-                        const spirv::SourceLocation& location) {
-    return {.variant = variant,
-            .location = fmt::format("{}:{}", source.file_title(location.file), location.line),
-            .file = location.file < source.files().size() ? source.files()[location.file].name : "",
-            .text = without_indent(source.text(location))};
   }
 
   SiteRow row_of(uint32_t variant, uint32_t instruction,
@@ -351,14 +351,11 @@ class ClockRows {
       : model_(model), codes_(codes), sources_(sources), variants_(variants), totals_(totals) {}
 
   Result<std::vector<ClockRow>> find(const Progress& progress) {
-    struct Site {
-      uint64_t cycles = 0, runs = 0;
-    };
-    std::map<uint32_t, std::map<uint32_t, Site>> sites;  // by variant and word offset
+    std::map<uint32_t, Sites> sites;  // by variant
     const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
       if (spirv::kind_of(v.slot) != SiteKind::Clock) return;
       const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
-      Site& site = sites[variant][spirv::word_offset_of(v.site)];
+      Timed& site = sites[variant][spirv::word_offset_of(v.site)];
       if (v.slot == SiteSlot::Cycles) site.cycles = saturating_sum(site.cycles, v.value);
       if (v.slot == SiteSlot::TimedRuns) site.runs = saturating_sum(site.runs, v.value);
       if (v.slot == SiteSlot::TimedInvocations) timed_ = saturating_sum(timed_, v.value);
@@ -366,103 +363,119 @@ class ClockRows {
     if (!status) return status.error();
     for (const auto& [variant, of_variant] : sites) {
       const auto& code = codes_.of(variants_[variant].shader);
-      if (!code.ok()) continue;
-      Finder finder{*this, *code, variant, ShaderLoops(*code), {}, {}};
-      for (const auto& [offset, site] : of_variant) finder.add(offset, site.cycles, site.runs);
-      finder.finish();
-      invocations_ = saturating_sum(invocations_, totals_.executions(variant, 0));
+      if (!code.ok() || code->entry_block == kNone) continue;
+      Finder(*this, *code, variant).add(of_variant);
+      invocations_ = saturating_sum(invocations_, totals_.executions(variant, code->entry_block));
     }
     return std::move(rows_);
   }
 
   std::string note() const {
     return fmt::format(
-        "{} of {} invocations were timed. A run is one of an invocation; cycles are ticks of its "
-        "subgroup's clock, with the time that it waits for other work.",
+        "{} of {} invocations were timed. A run is one execution by one invocation; cycles are "
+        "ticks of the subgroup's clock, waiting included.",
         timed_, invocations_);
   }
 
  private:
-  // The rows of one variant.
-  struct Finder {
-    ClockRows& rows;
-    const ShaderCode& code;
-    uint32_t variant;
-    ShaderLoops loops;
-    std::map<uint32_t, size_t> functions;              // rows, by number in the map
-    std::map<uint32_t, size_t> of_header;              // rows of loops, by their first block
-    std::vector<std::pair<uint32_t, uint64_t>> timed;  // blocks with a loop or call in them, cycles
-    std::vector<uint32_t> without;  // of `timed`: the loop that it is itself, by its first block
+  struct Timed {
+    uint64_t cycles = 0, runs = 0;
+  };
+  using Sites = std::map<uint32_t, Timed>;  // by word offset
 
-    void add(uint32_t offset, uint64_t cycles, uint64_t runs) {
-      const std::array<uint32_t, 1> offsets{offset};
-      const auto places = site_places(code.module, code.map, offsets);
-      if (places.empty()) return add_to_function(0, cycles, runs);
-      const spirv::SitePlace& place = places.front();
-      const spirv::Instruction instruction = code.module.instruction(place.instruction);
-      if (instruction.opcode() == spv::Op::OpFunctionCall) {
-        const auto callee = std::ranges::find(code.map.functions(), instruction.operand(0),
-                                              &spirv::MappedFunction::id);
-        if (callee == code.map.functions().end()) return;
-        add_to_function(static_cast<uint32_t>(callee - code.map.functions().begin()), cycles, runs);
-        timed.emplace_back(place.block, cycles), without.push_back(kNone);
+  // Finds the rows of one variant.
+  class Finder {
+   public:
+    Finder(ClockRows& rows, const ShaderCode& code, uint32_t variant)
+        : rows_(rows), code_(code), variant_(variant), loops_(code) {}
+
+    void add(const Sites& sites) {
+      std::vector<uint32_t> offsets;
+      for (const auto& [offset, timed] : sites) offsets.push_back(offset);
+      const auto places = site_places(code_.module, code_.map, offsets);
+      for (const spirv::SitePlace& place : places) add(place, sites.at(place.word_offset));
+      for (const auto& [offset, timed] : sites) {
+        // The whole shader: the beginning of a function is in no block.
+        if (!std::ranges::binary_search(places, offset, {}, &spirv::SitePlace::word_offset))
+          add_to_function(code_.map.blocks()[code_.entry_block].function, timed);
+      }
+      for (const Part& part : parts_) take_out(part);
+    }
+
+   private:
+    // A loop or a call, in the block of its instruction.
+    struct Part {
+      uint32_t block;
+      bool is_loop;
+      uint64_t cycles;
+    };
+
+    void add(const spirv::SitePlace& place, const Timed& timed) {
+      const spirv::Instruction instruction = code_.module.instruction(place.instruction);
+      const bool is_loop = instruction.opcode() != spv::Op::OpFunctionCall;
+      parts_.push_back({place.block, is_loop, timed.cycles});
+      if (is_loop) {
+        ClockRow& row = row_of(of_header_, place.block, place.block);
+        row.is_loop = true;
+        row.cycles = timed.cycles, row.runs = timed.runs;
         return;
       }
-      const size_t row = of_header.try_emplace(place.block, rows.rows_.size()).first->second;
-      if (row == rows.rows_.size()) rows.rows_.push_back(rows.row_at(variant, code, place.block));
-      rows.rows_[row].is_loop = true;
-      rows.rows_[row].cycles = cycles, rows.rows_[row].runs = runs;
-      timed.emplace_back(place.block, cycles), without.push_back(place.block);
+      const auto callee = std::ranges::find(code_.map.functions(), instruction.operand(0),
+                                            &spirv::MappedFunction::id);
+      if (callee != code_.map.functions().end())
+        add_to_function(static_cast<uint32_t>(callee - code_.map.functions().begin()), timed);
     }
 
-    void add_to_function(uint32_t function, uint64_t cycles, uint64_t runs) {
-      const uint32_t first = code.map.functions()[function].first_block;
-      const size_t row = functions.try_emplace(function, rows.rows_.size()).first->second;
-      if (row == rows.rows_.size()) rows.rows_.push_back(rows.row_at(variant, code, first));
-      ClockRow& of = rows.rows_[row];
-      of.cycles = saturating_sum(of.cycles, cycles), of.runs = saturating_sum(of.runs, runs);
+    void add_to_function(uint32_t function, const Timed& timed) {
+      ClockRow& row = row_of(of_function_, function, code_.map.functions()[function].first_block);
+      row.cycles = saturating_sum(row.cycles, timed.cycles);
+      row.runs = saturating_sum(row.runs, timed.runs);
     }
 
-    // Takes what is timed out of the loop around it, or out of its function.
-    void finish() {
-      for (size_t i = 0; i < timed.size(); ++i) {
-        const auto [block, cycles] = timed[i];
-        const uint32_t function = code.map.blocks()[block].function;
-        size_t around = rows.rows_.size();
-        for (const uint32_t loop : loops.around(block)) {
-          const uint32_t header = loops.header(loop);
-          const auto found = of_header.find(header);
-          if (header == without[i] || code.map.blocks()[header].function != function) continue;
-          if (found != of_header.end()) around = found->second;
-        }
-        if (around == rows.rows_.size()) {
-          const auto found = functions.find(function);
-          if (found == functions.end()) continue;
-          around = found->second;
-        }
-        rows.rows_[around].inside = saturating_sum(rows.rows_[around].inside, cycles);
+    // Takes it out of the innermost loop around it, or out of its function.
+    void take_out(const Part& part) {
+      const uint32_t function = code_.map.blocks()[part.block].function;
+      const auto of_function = of_function_.find(function);
+      size_t around = of_function == of_function_.end() ? kNone : of_function->second;
+      for (const uint32_t loop : loops_.around(part.block)) {
+        const uint32_t header = loops_.header(loop);
+        const bool is_itself = part.is_loop && header == part.block;
+        if (is_itself || code_.map.blocks()[header].function != function) continue;
+        if (const auto row = of_header_.find(header); row != of_header_.end()) around = row->second;
       }
+      if (around == kNone) return;
+      ClockRow& row = rows_.rows_[around];
+      row.inside = saturating_sum(row.inside, part.cycles);
     }
+
+    // The row of a function or a loop, made if it is new.
+    ClockRow& row_of(std::map<uint32_t, size_t>& known, uint32_t key, uint32_t block) {
+      const auto [row, is_new] = known.try_emplace(key, rows_.rows_.size());
+      if (is_new) rows_.rows_.push_back(rows_.row_at(variant_, code_, block));
+      return rows_.rows_[row->second];
+    }
+
+    ClockRows& rows_;
+    const ShaderCode& code_;
+    const uint32_t variant_;
+    const ShaderLoops loops_;
+    std::map<uint32_t, size_t> of_function_;  // rows, by number in the map
+    std::map<uint32_t, size_t> of_header_;    // rows of loops, by their first block
+    std::vector<Part> parts_;
   };
 
   ClockRow row_at(uint32_t variant, const ShaderCode& code, uint32_t block) {
-    const ShaderSource& source = sources_.of(variants_[variant].shader);
-    const auto& location = source.has_lines() ? source.map().blocks()[block].location
-                                              : code.map.blocks()[block].location;
-    ClockRow row{.site = {.variant = variant, .location = {}, .file = {}, .text = {}}};
-    const spirv::MappedFunction& function = code.map.functions()[code.map.blocks()[block].function];
-    row.site.values = {};
-    row.function = function.name;
-    if (source.has_lines() && location) {
-      row.site.location = fmt::format("{}:{}", source.file_title(location->file), location->line);
-      row.site.file =
-          location->file < source.files().size() ? source.files()[location->file].name : "";
-      row.site.text = without_indent(source.text(*location));
-    } else {
-      row.site.location =
-          fmt::format("{}, block {}", model_.shader_names[variants_[variant].shader], block);
-    }
-    return row;
+    const uint32_t shader = variants_[variant].shader;
+    const ShaderSource& source = sources_.of(shader);
+    const auto& location = source.map().blocks()[block].location;
+    return {.site = source.has_lines() && location
+                        ? row_at_line(variant, source, *location)
+                        : SiteRow{.variant = variant,
+                                  .location = fmt::format("{}, block {}",
+                                                          model_.shader_names[shader], block),
+                                  .file = {},
+                                  .text = {}},
+            .function = code.map.functions()[code.map.blocks()[block].function].name};
   }
 
   const Model& model_;

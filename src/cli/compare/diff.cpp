@@ -214,14 +214,6 @@ int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
   return std::ranges::any_of(diffs, differs) ? kNo : kDone;
 }
 
-Result<analysis::Model> compared_model(const std::string& file) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
-  auto model = analysis::load_model(std::move(*reader), {});
-  if (!model) return with_context(model.error(), file);
-  return model;
-}
-
 // Shows the first draw or dispatch that differs.
 int run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) {
   std::vector<report::NamedFirst> firsts;
@@ -229,7 +221,7 @@ int run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) 
     report::NamedFirst& named = firsts.emplace_back();
     named.before = pair.before, named.after = pair.after;
     if (pair.before.empty() || pair.after.empty()) continue;
-    const auto before = compared_model(pair.before), after = compared_model(pair.after);
+    const auto before = analysis::open_model(pair.before), after = analysis::open_model(pair.after);
     if (!before) return fail(before.error());
     if (!after) return fail(after.error());
     ProgressLine progress("comparing");

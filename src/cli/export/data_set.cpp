@@ -426,10 +426,8 @@ struct Loaded {
 };
 
 Result<Loaded> load(const std::string& file) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
-  const auto model = analysis::load_model(std::move(*reader), {});
-  if (!model) return with_context(model.error(), file);
+  const auto model = analysis::open_model(file);
+  if (!model) return model.error();
   if (model->commands.empty())
     return Error{file + ": " + why_no_rows(*model, analysis::By::Draw, {})};
   const analysis::Progress none = [](double) {};

@@ -162,10 +162,8 @@ int run(const ExportOptions& options) {
   const Format& format = format_of(options);
   const auto selection = selection_of(options);
   if (!selection) return fail(selection.error());
-  auto reader = store::Reader::open(path);
-  if (!reader) return fail(reader.error());
-  auto model = analysis::load_model(std::move(*reader), *selection);
-  if (!model) return fail(with_context(model.error(), path));
+  auto model = analysis::open_model(path, *selection);
+  if (!model) return fail(model.error());
   if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
     say(path + ": " + nothing);
     return kNo;

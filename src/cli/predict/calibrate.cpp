@@ -58,10 +58,10 @@ using analysis::DeviceModel;
 using analysis::DeviceNumber;
 using analysis::MeasuredKernel;
 
-constexpr uint32_t kGroup = 64;           // invocations of a workgroup
-constexpr double kLeastSeconds = 1.5e-3;  // of a measured dispatch
+constexpr uint32_t kGroup = 64;         // invocations of a workgroup
+constexpr double kMinSeconds = 1.5e-3;  // of a measured dispatch
 constexpr double kAimedSeconds = 3e-3;
-constexpr uint32_t kMostIterations = 1U << 24;
+constexpr uint32_t kMaxIterations = 1U << 24;
 constexpr size_t kRounds = 15;
 constexpr size_t kRoundsOfProcessors = 40;   // which other programs use
 constexpr uint32_t kCachedWords = 1U << 18;  // 1 MiB: beyond the first cache of a GPU
@@ -194,11 +194,11 @@ class Calibration {
 
   // Doubles the invocations until they do not get faster.
   Status fill_device() {
-    constexpr uint32_t kMostGroups = 1U << 15;
+    constexpr uint32_t kMaxGroups = 1U << 15;
     constexpr double kGain = 0.97;
     constexpr uint32_t kIterations = 256;
     double before = 0;
-    for (groups_ = 64; groups_ < kMostGroups; groups_ *= 2) {
+    for (groups_ = 64; groups_ < kMaxGroups; groups_ *= 2) {
       KernelDispatch dispatch = timing_;
       dispatch.groups = groups_;
       dispatch.parameters.count = kIterations;
@@ -211,7 +211,7 @@ class Calibration {
     // The timing kernel runs about a millisecond, and is the same work each time.
     timing_.groups = groups_;
     timing_.parameters.count = static_cast<uint32_t>(
-        std::clamp(1e-3 / (before * groups_) * kIterations, 1.0, double{kMostIterations}));
+        std::clamp(1e-3 / (before * groups_) * kIterations, 1.0, double{kMaxIterations}));
     constexpr int kWarmUp = 100;  // milliseconds, until clocks have risen
     for (int run = 0; run < kWarmUp; ++run) {
       if (const auto times = gpu_.time({&timing_, 1}); !times) return times.error();
@@ -265,9 +265,9 @@ class Calibration {
       if (!times) return with_context(times.error(), code.name);
       const double seconds =
           std::max(std::min((*times)[1], (*times)[3]) - std::min((*times)[0], (*times)[2]), 0.0);
-      if (seconds >= kLeastSeconds || iterations >= kMostIterations) break;
+      if (seconds >= kMinSeconds || iterations >= kMaxIterations) break;
       iterations *= std::clamp(kAimedSeconds / (seconds + 1e-9), 2.0, 64.0);
-      iterations = std::min<double>(std::ceil(iterations), kMostIterations);
+      iterations = std::min<double>(std::ceil(iterations), kMaxIterations);
     }
     measurements_.push_back({&code, dispatch, accesses, {}, {}, {}});
     return {};

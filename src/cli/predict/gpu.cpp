@@ -10,10 +10,10 @@
 namespace tally::cli {
 namespace {
 
-constexpr uint32_t kMostDispatches = 16;  // of one submission
+constexpr uint32_t kMaxDispatches = 16;  // of one submission
 constexpr uint32_t kPictureSize = 256;
 constexpr VkDeviceSize kUniformBytes = 1024;
-constexpr uint64_t kLongestRun = 20'000'000'000;  // nanoseconds; the device is given up then
+constexpr uint64_t kMaxRunNanoseconds = 20'000'000'000;  // nanoseconds; the device is given up then
 
 #define TALLY_INSTANCE_FUNCTIONS(X)         \
   X(DestroyInstance)                        \
@@ -328,7 +328,9 @@ Status VulkanGpu::create_picture() {
   vk_.GetImageMemoryRequirements(device_, picture_, &needs);
   const auto memory = allocate(needs);
   if (!memory) return memory.error();
-  vk_.BindImageMemory(device_, picture_, *memory, 0);
+  if (const VkResult result = vk_.BindImageMemory(device_, picture_, *memory, 0);
+      result != VK_SUCCESS)
+    return failure("vkBindImageMemory", result);
   VkImageViewCreateInfo view{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
   view.image = picture_;
   view.viewType = VK_IMAGE_VIEW_TYPE_2D;
@@ -359,12 +361,16 @@ Status VulkanGpu::create_layout() {
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   set.bindingCount = static_cast<uint32_t>(bindings.size());
   set.pBindings = bindings.data();
-  vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_);
+  if (const VkResult result = vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_);
+      result != VK_SUCCESS)
+    return failure("vkCreateDescriptorSetLayout", result);
   VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   pool.maxSets = 1;
   pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
-  vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_);
+  if (const VkResult result = vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_);
+      result != VK_SUCCESS)
+    return failure("vkCreateDescriptorPool", result);
   VkDescriptorSetAllocateInfo allocation{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocation.descriptorPool = set_pool_;
   allocation.descriptorSetCount = 1;
@@ -414,19 +420,25 @@ Status VulkanGpu::create_commands() {
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = family_;
-  vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_);
+  if (const VkResult result = vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_);
+      result != VK_SUCCESS)
+    return failure("vkCreateCommandPool", result);
   VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   allocation.commandPool = command_pool_;
   allocation.commandBufferCount = 1;
-  vk_.AllocateCommandBuffers(device_, &allocation, &commands_);
+  if (const VkResult result = vk_.AllocateCommandBuffers(device_, &allocation, &commands_);
+      result != VK_SUCCESS)
+    return failure("vkAllocateCommandBuffers", result);
   VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  queries.queryCount = kMostDispatches + 1;
-  vk_.CreateQueryPool(device_, &queries, nullptr, &queries_);
+  queries.queryCount = kMaxDispatches + 1;
+  if (const VkResult result = vk_.CreateQueryPool(device_, &queries, nullptr, &queries_);
+      result != VK_SUCCESS)
+    return failure("vkCreateQueryPool", result);
   const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  vk_.CreateFence(device_, &fence, nullptr, &fence_);
-  if (commands_ == VK_NULL_HANDLE || queries_ == VK_NULL_HANDLE || fence_ == VK_NULL_HANDLE)
-    return Error{facts_.name + " has no command buffer, query pool or fence left"};
+  if (const VkResult result = vk_.CreateFence(device_, &fence, nullptr, &fence_);
+      result != VK_SUCCESS)
+    return failure("vkCreateFence", result);
   if (Status begun = begin(); !begun) return begun;
   VkImageMemoryBarrier to_general{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
   to_general.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -460,7 +472,7 @@ Status VulkanGpu::submit() {
   info.pCommandBuffers = &commands_;
   if (const VkResult result = vk_.QueueSubmit(queue_, 1, &info, fence_); result != VK_SUCCESS)
     return failure("vkQueueSubmit", result);
-  if (const VkResult result = vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kLongestRun);
+  if (const VkResult result = vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kMaxRunNanoseconds);
       result != VK_SUCCESS)
     return failure("vkWaitForFences", result);
   return {};
@@ -490,7 +502,8 @@ Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
 }
 
 Result<std::vector<double>> VulkanGpu::time(std::span<const KernelDispatch> dispatches) {
-  const auto count = static_cast<uint32_t>(std::min<size_t>(dispatches.size(), kMostDispatches));
+  if (dispatches.size() > kMaxDispatches) return Error{"more dispatches than there are queries"};
+  const auto count = static_cast<uint32_t>(dispatches.size());
   if (Status begun = begin(); !begun) return begun.error();
   vk_.CmdResetQueryPool(commands_, queries_, 0, count + 1);
   vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0,
@@ -507,7 +520,7 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelDispatch> disp
     barrier();
   }
   if (Status done = submit(); !done) return done.error();
-  std::array<uint64_t, kMostDispatches + 1> ticks{};
+  std::array<uint64_t, kMaxDispatches + 1> ticks{};
   if (const VkResult result = vk_.GetQueryPoolResults(
           device_, queries_, 0, count + 1, sizeof(ticks), ticks.data(), sizeof(uint64_t),
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);

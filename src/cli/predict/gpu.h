@@ -49,7 +49,7 @@ class Gpu {
   virtual const GpuFacts& facts() const = 0;
   // The pipeline lives as long as the device.
   virtual Result<VkPipeline> make_kernel(std::span<const uint32_t> words) = 0;
-  // Runs them one after the other; the seconds of each.
+  // Runs at most 16 dispatches one after the other; the seconds of each.
   virtual Result<std::vector<double>> time(std::span<const KernelDispatch> dispatches) = 0;
 };
 

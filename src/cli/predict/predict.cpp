@@ -44,10 +44,8 @@ struct Predicted {
 };
 
 Result<Predicted> predict(const std::string& file, const DeviceModel& device) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
-  auto model = analysis::load_model(std::move(*reader), {});
-  if (!model) return with_context(model.error(), file);
+  auto model = analysis::open_model(file);
+  if (!model) return model.error();
   analysis::ShaderCodes codes(*model);
   auto works = works_of(*model, codes);
   if (!works) return with_context(works.error(), file);
@@ -80,8 +78,8 @@ const ProgramErrors* stated(const DeviceModel& device, const CapturedWork& work,
                             const analysis::WorkTime& time) {
   const auto& errors = device.errors[static_cast<size_t>(work.work.kind)];
   if (!errors || !errors->why_no_time().empty()) return nullptr;
-  const bool in_range = time.seconds >= errors->least_seconds &&
-                        time.seconds <= errors->most_seconds &&
+  const bool in_range = time.seconds >= errors->min_seconds &&
+                        time.seconds <= errors->max_seconds &&
                         std::ranges::count(errors->bounds, time.bound) != 0;
   return in_range ? &*errors : nullptr;
 }
@@ -194,11 +192,14 @@ analysis::Table ratio_table(const DeviceModel& device, const Predicted& before,
   std::map<std::string, size_t> first;
   for (size_t w = 0; w < before.times.size(); ++w) first.emplace(before.works.works[w].name, w);
   const auto& errors = device.ratio_errors;
+  size_t left_out = 0;
   for (size_t w = 0; w < after.times.size(); ++w) {
     const auto found = first.find(after.works.works[w].name);
     if (found == first.end() || !is_modelled(after.works.works[w]) ||
-        !is_modelled(before.works.works[found->second]))
+        !is_modelled(before.works.works[found->second])) {
+      ++left_out;
       continue;
+    }
     const analysis::WorkTime &old = before.times[found->second], &now = after.times[w];
     const double ratio = now.seconds / old.seconds;
     const bool has_interval = errors && errors->low;
@@ -218,6 +219,11 @@ analysis::Table ratio_table(const DeviceModel& device, const Predicted& before,
             "work usually share more of their errors."
           : "No interval: it needs at least nine measured programs with two works (tally calibrate "
             "--programs).");
+  if (left_out != 0)
+    table.notes.push_back(
+        fmt::format("Left out: {} of the second capture, which the first has not, or of which one "
+                    "was not counted",
+                    left_out));
   return table;
 }
 

@@ -162,10 +162,8 @@ Status may_write(const std::string& path, const std::string& format) {
 Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {
   analysis::CoverageBuilder builder;
   for (const std::string& file : files) {
-    auto reader = store::Reader::open(file);
-    if (!reader) return reader.error();
-    const auto model = analysis::load_model(std::move(*reader), {});
-    if (!model) return with_context(model.error(), file);
+    const auto model = analysis::open_model(file);
+    if (!model) return model.error();
     ProgressLine progress("reading " + file);
     const Status added = builder.add(*model, [&](double fraction) { progress.update(fraction); });
     if (!added) return with_context(added.error(), file);

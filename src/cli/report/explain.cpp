@@ -30,10 +30,8 @@ int run_explain(const ExplainOptions& options) {
     selection.frames = *range;
   }
   selection.shader = options.shader;
-  auto reader = store::Reader::open(options.file);
-  if (!reader) return fail(reader.error());
-  auto model = analysis::load_model(std::move(*reader), selection);
-  if (!model) return fail(with_context(model.error(), options.file));
+  auto model = analysis::open_model(options.file, selection);
+  if (!model) return fail(model.error());
   std::optional<ProgressLine> progress("reading " + options.file);
   analysis::Analyzer analyzer(std::move(*model),
                               [&](double fraction) { progress->update(fraction); });

@@ -159,10 +159,8 @@ Result<Extracted> source_of(const analysis::Model& model, uint32_t shader,
 }
 
 int run_extract(const ExtractOptions& options) {
-  auto reader = store::Reader::open(options.capture);
-  if (!reader) return fail(reader.error());
-  const auto model = analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
-  if (!model) return fail(with_context(model.error(), options.capture));
+  const auto model = analysis::open_model(options.capture, {}, analysis::Model::Detail::Batches);
+  if (!model) return fail(model.error());
   const auto shader = find_shader(*model, options.shader);
   if (!shader) return fail(with_context(shader.error(), options.capture));
   analysis::ShaderCodes codes(*model);

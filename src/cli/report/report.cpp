@@ -214,10 +214,8 @@ int run(const ReportOptions& options) {
                               .sources = std::move(*sources),
                               .force = options.force});
   }
-  auto reader = store::Reader::open(options.file);
-  if (!reader) return fail(reader.error());
-  auto model = analysis::load_model(std::move(*reader), *selection);
-  if (!model) return fail(with_context(model.error(), options.file));
+  auto model = analysis::open_model(options.file, *selection);
+  if (!model) return fail(model.error());
   std::optional<ProgressLine> progress("reading " + options.file);
   Analyzer analyzer(
       std::move(*model), [&](double fraction) { progress->update(fraction); }, std::move(*sources));

@@ -58,10 +58,9 @@ bool has_values(const analysis::Model& model, store::RowId metric) {
   return false;
 }
 
-// True if the driver could count by subgroup for --memory.
-bool has_memory_units(const analysis::Model& model) {
+bool has_values(const analysis::Model& model, spirv::SiteSlot slot) {
   return std::ranges::any_of(model.site_metrics, [&](const auto& metric) {
-    return metric.second == spirv::SiteSlot::Subgroups && has_values(model, metric.first);
+    return metric.second == slot && has_values(model, metric.first);
   });
 }
 
@@ -73,18 +72,25 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
   if (model.metrics.empty()) return lines;  // nothing was counted at all
   if (options.branches && model.branch_metrics.empty())
     lines.push_back(fmt::format("no branches: {}", kNative));
-  if (options.loops && model.site_metrics.empty())
-    lines.push_back(fmt::format("no loops: {}", kNative));
-  if (options.values && model.site_metrics.empty())
-    lines.push_back(fmt::format("no values: {}", kNative));
-  if (options.memory) {
-    if (model.site_metrics.empty()) {
-      lines.push_back(fmt::format("no memory accesses: {}", kNative));
-    } else if (!has_memory_units(model)) {
-      lines.emplace_back(
-          "no sectors and bank conflicts: no accesses ran, or the driver has no subgroup "
-          "operations in their stages, or cannot use them with --memory (tally doctor)");
-    }
+  const std::pair<bool, const char*> sites[] = {{options.loops, "loops"},
+                                                {options.values, "values"},
+                                                {!options.clocks.empty(), "cycles"},
+                                                {options.memory, "memory accesses"}};
+  for (const auto& [wanted, what] : sites) {
+    if (wanted && model.site_metrics.empty())
+      lines.push_back(fmt::format("no {}: {}", what, kNative));
+  }
+  if (options.memory && !model.site_metrics.empty() &&
+      !has_values(model, spirv::SiteSlot::Subgroups)) {
+    lines.emplace_back(
+        "no sectors and bank conflicts: no accesses ran, or the driver has no subgroup "
+        "operations in their stages, or cannot use them with --memory (tally doctor)");
+  }
+  if (!options.clocks.empty() && !model.site_metrics.empty() &&
+      !has_values(model, spirv::SiteSlot::TimedInvocations)) {
+    lines.emplace_back(
+        "no cycles: no subgroup was chosen (--clocks=1 takes all), or the device has no "
+        "shaderSubgroupClock");
   }
   if (!options.divergence) return lines;
   if (model.subgroup_lanes == analysis::kNone) {
@@ -175,9 +181,9 @@ class Run {
     if (options_.trigger.empty())
       return std::string(kRefusal) + "`tally run` was started without --trigger";
     const bool says_how_many = request.size() > kFrames.size();
-    const uint64_t frames =
-        says_how_many ? parse_frame_count(std::string_view(request).substr(kFrames.size() + 1))
-                      : trigger_frames(options_);
+    const uint64_t frames = says_how_many
+                                ? parse_count(std::string_view(request).substr(kFrames.size() + 1))
+                                : trigger_frames(options_);
     if (frames == 0) return std::string(kRefusal) + "not a number of frames";
     return request_frames(frames);
   }

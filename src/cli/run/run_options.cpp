@@ -66,7 +66,7 @@ Status check_regions(const RunOptions& options) {
 // A power of two: the layer chooses subgroups by bits of a clock.
 Status check_clocks(const std::string& text) {
   if (text.empty() || text == "true") return {};
-  const uint64_t number = parse_frame_count(text);
+  const uint64_t number = parse_count(text);
   if (std::has_single_bit(number) && number <= kMaxClocks) return {};
   return Error{fmt::format("--clocks={}: not a power of two up to {}", text, kMaxClocks)};
 }
@@ -112,10 +112,10 @@ std::vector<std::string> application_of(std::vector<std::string> before,
 
 uint64_t trigger_frames(const RunOptions& options) {
   if (options.trigger == "true") return 1;
-  return parse_frame_count(options.trigger);
+  return parse_count(options.trigger);
 }
 
-uint64_t parse_frame_count(std::string_view text) {
+uint64_t parse_count(std::string_view text) {
   uint64_t frames = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frames);
   if (error != std::errc() || end != text.data() + text.size()) return 0;

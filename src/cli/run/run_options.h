@@ -57,8 +57,8 @@ Status check(const RunOptions& options);
 
 // The number of frames that a request captures if it does not say how many. 0: the option is wrong.
 uint64_t trigger_frames(const RunOptions& options);
-// 0: not a number of frames.
-uint64_t parse_frame_count(std::string_view text);
+// 0: it is no number from 1 to a million.
+uint64_t parse_count(std::string_view text);
 
 // `replacements`: the list for the capture layer, or empty.
 Result<Environment> application_environment(const RunOptions& options, const LayerSet& layers,

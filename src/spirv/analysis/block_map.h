@@ -105,6 +105,12 @@ class BlockMap {
   const InstructionMix& kept_without_line(const Block& block) const {
     return kept_without_line_[static_cast<size_t>(&block - blocks_.data())];
   }
+  // The sum of both.
+  InstructionMix kept(const Block& block) const {
+    InstructionMix mix = kept_without_line(block);
+    for (const LineCost& line : lines_of(block)) mix += kept(line);
+    return mix;
+  }
   Residue residue(size_t instruction) const { return residues_[instruction]; }
 
  private:

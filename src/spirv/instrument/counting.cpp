@@ -228,6 +228,13 @@ uint32_t SubgroupCode::minimum(InstructionBuilder& code, uint32_t value) {
   return code.emit(Op::OpGroupNonUniformUMin, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
+uint32_t SubgroupCode::clock(InstructionBuilder& code) {
+  editor_.add_capability(spv::Capability::ShaderClockKHR);
+  editor_.add_extension("SPV_KHR_shader_clock");
+  const uint32_t clock = code.emit(Op::OpReadClockKHR, editor_.type_vector(u32_, 2), {scope_});
+  return code.emit(Op::OpCompositeExtract, u32_, {clock, 0});
+}
+
 // Counting::Subgroup: each time a subgroup executes the segment, its lowest counting lane adds the
 // number of lanes that count, or of those of them that take the edge.
 

@@ -207,7 +207,7 @@ void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, u
   using enum Number;
   if (masked_) {
     note_lanes(code);
-    if (clock_ != kNone) code.store(variables_[clock_], read_clock(code));
+    if (clock_ != kNone) code.store(variables_[clock_], subgroup_.clock(code));
     return;
   }
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
@@ -228,7 +228,7 @@ void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, u
   }
   if (clock_ == kNone) return;
   code.if_then(is_wanted(code, wanted, {ShaderClock}),
-               [&] { code.store(variables_[clock_], read_clock(code)); });
+               [&] { code.store(variables_[clock_], subgroup_.clock(code)); });
 }
 
 uint32_t RegionCounting::find_region(InstructionBuilder& code, uint32_t block) {
@@ -271,7 +271,7 @@ void RegionCounting::note_primitive(InstructionBuilder& code, uint32_t header, u
 // The clock difference in the lane that represents its subgroup; 0 in the others.
 void RegionCounting::stop_clock(InstructionBuilder& code) {
   const uint32_t ticks =
-      binary(code, Op::OpISub, read_clock(code), code.load(u32_, variables_[clock_]));
+      binary(code, Op::OpISub, subgroup_.clock(code), code.load(u32_, variables_[clock_]));
   const uint32_t first_lane =
       binary(code, Op::OpBitwiseAnd, code.load(u32_, variables_[bytes_]), constant(1));
   code.store(variables_[clock_], binary(code, Op::OpIMul, ticks, first_lane));
@@ -300,15 +300,6 @@ void RegionCounting::note_lanes(InstructionBuilder& code) {
                    binary(code, Op::OpShiftLeftLogical, helpers, constant(8 * kHelpers)));
   }
   code.store(variables_[bytes_], code.emit(Op::OpSelect, u32_, {lowest, bytes, constant(0)}));
-}
-
-// The low word suffices, because differences are modulo 2^32.
-uint32_t RegionCounting::read_clock(InstructionBuilder& code) {
-  editor_.add_capability(spv::Capability::ShaderClockKHR);
-  editor_.add_extension("SPV_KHR_shader_clock");
-  const uint32_t clock =
-      code.emit(Op::OpReadClockKHR, uvec2_, {constant(word(spv::Scope::Subgroup))});
-  return code.emit(Op::OpCompositeExtract, u32_, {clock, 0});
 }
 
 void RegionCounting::count(InstructionBuilder& code, uint32_t counter) {

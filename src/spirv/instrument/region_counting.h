@@ -98,7 +98,6 @@ class RegionCounting : WordCode {
                       uint32_t address);
   void note_lanes(InstructionBuilder& code);
   void stop_clock(InstructionBuilder& code);
-  uint32_t read_clock(InstructionBuilder& code);
   uint32_t is_wanted(InstructionBuilder& code, uint32_t wanted,
                      std::initializer_list<catalogue::Number> some);
   uint32_t has_bits(InstructionBuilder& code, uint32_t value, uint32_t bits);

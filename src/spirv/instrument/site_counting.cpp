@@ -280,16 +280,6 @@ void SiteCounting::end_clock(InstructionBuilder& code, size_t number) {
             {constant(sites_.clocks[number].first_counter), code.load(u32_, starts_[number])});
 }
 
-// The low word suffices, because differences are modulo 2^32.
-uint32_t SiteCounting::read_clock(InstructionBuilder& code) {
-  editor_.add_capability(spv::Capability::ShaderClockKHR);
-  editor_.add_extension("SPV_KHR_shader_clock");
-  const uint32_t uvec2 = editor_.type_vector(u32_, 2);
-  const uint32_t clock =
-      code.emit(Op::OpReadClockKHR, uvec2, {constant(static_cast<uint32_t>(spv::Scope::Subgroup))});
-  return code.emit(Op::OpCompositeExtract, u32_, {clock, 0});
-}
-
 void SiteCounting::make_clock_functions() {
   const auto is_timed = [&](InstructionBuilder& code) {
     return compare(code, Op::OpINotEqual, code.load(u32_, timed_), constant(0));
@@ -297,7 +287,7 @@ void SiteCounting::make_clock_functions() {
   const uint32_t whole = sites_.clocks[0].first_counter;
   make_function(
       tools_.context, begin_clock_, "tally.begin_clock", {}, [&](InstructionBuilder& code, auto&) {
-        const uint32_t clock = read_clock(code);
+        const uint32_t clock = subgroup_.clock(code);
         code.store(starts_[0], clock);
         const uint32_t chosen = compare(code, Op::OpIEqual, sample(code, clock), constant(0));
         code.store(timed_, select(code, chosen, constant(1), constant(0)));
@@ -310,14 +300,14 @@ void SiteCounting::make_clock_functions() {
       });
   make_function_of(tools_.context, u32_, clock_now_, "tally.clock_now", {},
                    [&](InstructionBuilder& code, auto&) {
-                     code.if_then(is_timed(code), [&] { code.store(now_, read_clock(code)); });
+                     code.if_then(is_timed(code), [&] { code.store(now_, subgroup_.clock(code)); });
                      return code.load(u32_, now_);
                    });
   make_function(tools_.context, end_clock_, "tally.end_clock", {u32_, u32_},
                 [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                   const uint32_t counter = parameters[0], start = parameters[1];
                   code.if_then(is_timed(code), [&] {
-                    const uint32_t cycles = binary(code, Op::OpISub, read_clock(code), start);
+                    const uint32_t cycles = binary(code, Op::OpISub, subgroup_.clock(code), start);
                     if_counting(tools_, code, [&](const RecordPointer& record) {
                       const ShardAddress shard = tools_.record.shard_address(code, record);
                       const uint32_t runs = binary(code, Op::OpIAdd, counter, constant(1));

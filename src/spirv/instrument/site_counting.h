@@ -36,7 +36,6 @@ class SiteCounting : WordCode {
 
   void insert_loop(size_t number);
   void end_run(InstructionBuilder& code, size_t number);
-  uint32_t read_clock(InstructionBuilder& code);
   uint32_t sample(InstructionBuilder& code, uint32_t clock);
   void insert_clock(size_t number);
   void end_clock(InstructionBuilder& code, size_t number);

@@ -221,11 +221,32 @@ class SitePlanner {
     return counter;
   }
 
-  void add_loops(const Cfg& cfg, std::span<const CfgSegment> segments) {
-    std::vector<uint32_t> first;  // by block: the first instruction before which code may stand
+  // The first instruction before which code may stand, indexed by block.
+  static std::vector<uint32_t> begins_of_blocks(std::span<const CfgSegment> segments) {
+    std::vector<uint32_t> begins;
     for (const CfgSegment& segment : segments) {
-      if (segment.begins_block) first.push_back(segment.insert_at);
+      if (segment.begins_block) begins.push_back(segment.insert_at);
     }
+    return begins;
+  }
+
+  // The last instruction before which code may stand in a block.
+  static uint32_t end_of(const CfgBlock& block) {
+    return block.merge_instruction == kNone ? block.end - 1 : block.merge_instruction;
+  }
+
+  // The returns among the blocks.
+  static std::vector<uint32_t> returns_of(const Cfg& cfg, std::span<const uint32_t> blocks) {
+    std::vector<uint32_t> instructions;
+    for (const uint32_t number : blocks) {
+      const CfgBlock& block = cfg.blocks()[number];
+      if (returns(block.terminator)) instructions.push_back(block.end - 1);
+    }
+    return instructions;
+  }
+
+  void add_loops(const Cfg& cfg, std::span<const CfgSegment> segments) {
+    const std::vector<uint32_t> first = begins_of_blocks(segments);
     std::vector<bool> seen(cfg.blocks().size());
     for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
       const CfgBlock& block = cfg.blocks()[header];
@@ -247,17 +268,14 @@ class SitePlanner {
         add_test(cfg.blocks()[test], cfg.blocks()[block.merge_block].label_id, loop);
       }
       loop.end = first[block.merge_block];
-      for (const uint32_t inside : blocks_of_loop(cfg, header, seen)) {
-        const CfgBlock& leaves = cfg.blocks()[inside];
-        if (returns(leaves.terminator)) loop.returns.push_back(leaves.end - 1);
-      }
+      loop.returns = returns_of(cfg, blocks_of_loop(cfg, header, seen));
       sites_.loops.push_back(std::move(loop));
     }
   }
 
   void add_test(const CfgBlock& test, uint32_t merge_label, LoopSite& loop) const {
     const Instruction branch = module_.instruction(test.end - 1);
-    loop.begin = test.merge_instruction == kNone ? test.end - 1 : test.merge_instruction;
+    loop.begin = end_of(test);
     loop.unless = branch.operand(0);
     loop.leaves_if = branch.operand(1) == merge_label;
   }
@@ -282,42 +300,35 @@ class SitePlanner {
   }
 
   void add_clocks(const Cfg& cfg, std::span<const CfgSegment> segments) {
-    std::vector<uint32_t> first;
-    for (const CfgSegment& segment : segments) {
-      if (segment.begins_block) first.push_back(segment.insert_at);
-    }
+    const std::vector<uint32_t> first = begins_of_blocks(segments);
     std::vector<bool> seen(cfg.blocks().size());
-    for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
-      const CfgBlock& block = cfg.blocks()[header];
+    for (uint32_t number = 0; number < cfg.blocks().size(); ++number) {
+      const CfgBlock& block = cfg.blocks()[number];
       if (!block.reachable) continue;
       if (block.merge == MergeKind::Loop) {
-        ClockSite* site = add_clock(block.merge_instruction);
-        if (site == nullptr) return;
-        const std::vector<uint32_t> inside = blocks_of_loop(cfg, header, seen);
-        for (const uint32_t before : cfg.predecessors(header)) {
-          if (std::ranges::find(inside, before) == inside.end()) {
-            site->begins.push_back(end_of(cfg.blocks()[before]));
-          }
-        }
-        site->ends.push_back(first[block.merge_block]);
-        for (const uint32_t leaves : inside) {
-          const CfgBlock& last = cfg.blocks()[leaves];
-          if (returns(last.terminator)) site->ends.push_back(last.end - 1);
-        }
+        add_clock_of_loop(cfg, number, first[block.merge_block], seen);
       }
       for (uint32_t i = block.begin; i < block.end; ++i) {
         if (!calls_long(module_.instruction(i))) continue;
         ClockSite* site = add_clock(i);
         if (site == nullptr) return;
-        site->begins.push_back(i);
-        site->ends.push_back(i + 1);
+        site->begins = {i};
+        site->ends = {i + 1};
       }
     }
   }
 
-  // Where code stands at the end of a block.
-  static uint32_t end_of(const CfgBlock& block) {
-    return block.merge_instruction == kNone ? block.end - 1 : block.merge_instruction;
+  void add_clock_of_loop(const Cfg& cfg, uint32_t header, uint32_t end, std::vector<bool>& seen) {
+    ClockSite* site = add_clock(cfg.blocks()[header].merge_instruction);
+    if (site == nullptr) return;
+    const std::vector<uint32_t> inside = blocks_of_loop(cfg, header, seen);
+    for (const uint32_t before : cfg.predecessors(header)) {
+      if (std::ranges::find(inside, before) == inside.end()) {
+        site->begins.push_back(end_of(cfg.blocks()[before]));
+      }
+    }
+    site->ends = {end};
+    for (const uint32_t leaves : returns_of(cfg, inside)) site->ends.push_back(leaves);
   }
 
   // Functions with a loop, with many instructions, or that call such a function. Reading the clock

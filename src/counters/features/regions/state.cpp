@@ -49,10 +49,10 @@ RegionProperties region_properties(const PhysicalDevice& gpu, const Options& opt
   properties.subgroup_size = gpu.subgroup_size;
   properties.counters = static_cast<uint32_t>(region_counters(gpu, options).size());
   // The default is one per pixel, but several primitives can cover the pixels of a small region.
-  constexpr uint32_t kLeastPrimitivesLog2 = 4;
+  constexpr uint32_t kMinPrimitivesLog2 = 4;
   properties.primitives_log2 =
       options.region_primitives == 0
-          ? std::max(properties.size.width_log2 + properties.size.height_log2, kLeastPrimitivesLog2)
+          ? std::max(properties.size.width_log2 + properties.size.height_log2, kMinPrimitivesLog2)
           : static_cast<uint32_t>(std::bit_width(options.region_primitives - 1));
   properties.region_alignment = probe::kRegionAccumulatorBytes;
   properties.row_alignment = probe::kRegionAccumulatorBytes;
