@@ -37,10 +37,8 @@ const ChainedStruct* find_chained(VkStructureType type) {
   return found != std::end(kChainedStructs) && found->type == wanted ? found : nullptr;
 }
 
-std::unique_ptr<std::max_align_t[]> allocate(size_t size) {
-  return std::make_unique<std::max_align_t[]>((size + sizeof(std::max_align_t) - 1) /
-                                              sizeof(std::max_align_t));
-}
+constexpr size_t kAlignment = alignof(std::max_align_t);
+constexpr size_t kBlockSize = 1024;
 
 }  // namespace
 
@@ -61,6 +59,27 @@ UnlinkedStructs::~UnlinkedStructs() {
   for (auto cut = cuts_.rbegin(); cut != cuts_.rend(); ++cut) cut->before->pNext = cut->node;
 }
 
+void* CopyMemory::take(size_t size) {
+  size = (size + kAlignment - 1) / kAlignment * kAlignment;
+  if (blocks_.empty() || used_ + size > size_) {
+    size_ = std::max(size, blocks_.empty() ? kBlockSize : kBlockSize / 2);
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size_));
+    used_ = 0;
+  }
+  void* taken = blocks_.back().get() + used_;
+  used_ += size;
+  return taken;
+}
+
+void* CopyMemory::copy_bytes(const void* from, size_t size) {
+  return std::memcpy(take(size), from, size);
+}
+
+VkBaseOutStructure* CopyMemory::copy_struct(const VkBaseInStructure* from) {
+  const size_t size = struct_size(from->sType);
+  return size == 0 ? nullptr : static_cast<VkBaseOutStructure*>(copy_bytes(from, size));
+}
+
 ChainCopy::ChainCopy(const void* chain) : rest_(static_cast<const VkBaseInStructure*>(chain)) {
   copy_known();
 }
@@ -78,11 +97,8 @@ VkBaseOutStructure** ChainCopy::end() {
 void ChainCopy::copy_known() {
   VkBaseOutStructure** link = end();
   for (; rest_; rest_ = rest_->pNext) {
-    const size_t size = struct_size(rest_->sType);
-    if (size == 0) break;
-    storage_.push_back(allocate(size));
-    auto* copy = reinterpret_cast<VkBaseOutStructure*>(storage_.back().get());
-    std::memcpy(copy, rest_, size);
+    VkBaseOutStructure* copy = memory_.copy_struct(rest_);
+    if (!copy) break;
     *link = copy;
     link = &copy->pNext;
   }
@@ -116,15 +132,6 @@ bool ChainCopy::remove(VkStructureType type) {
     }
   }
   return removed;
-}
-
-void* ChainCopy::add_bytes(const void* data, size_t size) {
-  storage_.push_back(allocate(size));
-  auto* node = reinterpret_cast<VkBaseOutStructure*>(storage_.back().get());
-  std::memcpy(node, data, size);
-  node->pNext = head_;
-  head_ = node;
-  return node;
 }
 
 size_t struct_size(VkStructureType type) {

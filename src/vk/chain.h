@@ -58,6 +58,26 @@ class UnlinkedStructs {
   std::vector<Cut> cuts_;
 };
 
+// The memory of copies that end together.
+class CopyMemory {
+ public:
+  // `size` bytes, aligned for every type.
+  void* take(size_t size);
+
+  void* copy_bytes(const void* from, size_t size);
+  template <typename T>
+  T* copy(const T* from, size_t count) {
+    return count == 0 ? nullptr : static_cast<T*>(copy_bytes(from, count * sizeof(T)));
+  }
+  // A copy of one struct of a chain; null where Tally does not know its type, and so its size.
+  VkBaseOutStructure* copy_struct(const VkBaseInStructure* from);
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  size_t used_ = 0;  // of the last block
+  size_t size_ = 0;
+};
+
 // A private copy of a const chain. The copy is shallow: pointers inside the structs still refer to
 // the application's memory.
 //
@@ -90,19 +110,21 @@ class ChainCopy {
   // Inserts a copy of `value` at the front and sets its pNext.
   template <typename T>
   T* add(const T& value) {
-    return static_cast<T*>(add_bytes(&value, sizeof value));
+    T* node = memory_.copy(&value, 1);
+    node->pNext = head_;
+    head_ = reinterpret_cast<VkBaseOutStructure*>(node);
+    return node;
   }
 
  private:
   void copy_known();
   void copy_up_to(VkStructureType type);
   VkBaseOutStructure** end();
-  void* add_bytes(const void* data, size_t size);
 
   VkBaseOutStructure* head_ = nullptr;
   // The application's structs that the copy ends with: the first one is unknown.
   const VkBaseInStructure* rest_ = nullptr;
-  std::vector<std::unique_ptr<std::max_align_t[]>> storage_;
+  CopyMemory memory_;
 };
 
 // The size of the struct with this type; 0 if Tally does not know the type.

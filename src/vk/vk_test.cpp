@@ -181,6 +181,43 @@ TEST(ChainCopy, the_largest_struct_is_copied_whole) {
   EXPECT_TRUE(copy.find<VkPhysicalDeviceVulkan12Features>(core.sType)->subgroupBroadcastDynamicId);
 }
 
+TEST(ChainCopy, a_long_chain_is_copied_to_its_end) {
+  constexpr size_t kStructs = 1000;
+  std::vector<VkPhysicalDeviceVulkan12Features> chain(kStructs);
+  for (size_t i = 0; i < kStructs; ++i) {
+    chain[i] = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                .pNext = i + 1 < kStructs ? &chain[i + 1] : nullptr,
+                .subgroupBroadcastDynamicId = static_cast<VkBool32>(i)};
+  }
+  const ChainCopy copy(chain.data());
+  const auto original = chain;
+  for (VkPhysicalDeviceVulkan12Features& one : chain) one = {};
+  size_t i = 0;
+  for (auto* node = static_cast<const VkPhysicalDeviceVulkan12Features*>(copy.head()); node;
+       node = static_cast<const VkPhysicalDeviceVulkan12Features*>(node->pNext), ++i) {
+    ASSERT_LT(i, kStructs);
+    ASSERT_EQ(node->sType, original[i].sType);
+    ASSERT_EQ(node->subgroupBroadcastDynamicId, original[i].subgroupBroadcastDynamicId);
+  }
+  EXPECT_EQ(i, kStructs);
+}
+
+TEST(CopyMemory, copies_of_all_sizes_stay_where_they_are) {
+  CopyMemory memory;
+  std::vector<std::pair<std::byte*, size_t>> copies;
+  for (size_t size = 1; size < 3000; size += 37) {
+    const std::vector<std::byte> bytes(size, static_cast<std::byte>(size));
+    copies.emplace_back(static_cast<std::byte*>(memory.copy_bytes(bytes.data(), size)), size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(copies.back().first) % alignof(std::max_align_t), 0u);
+  }
+  for (const auto& [copy, size] : copies) {
+    EXPECT_EQ(std::vector<std::byte>(copy, copy + size),
+              std::vector<std::byte>(size, static_cast<std::byte>(size)));
+  }
+  const VkBaseInStructure unknown{kUnknownType, nullptr};
+  EXPECT_EQ(memory.copy_struct(&unknown), nullptr);
+}
+
 // struct_sizes.py computes the sizes from the registry.
 TEST(StructSizes, are_those_of_the_compiler) {
 #define TALLY_STRUCT(value, name) EXPECT_EQ(struct_size(value), sizeof(name)) << #name;

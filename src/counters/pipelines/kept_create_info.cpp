@@ -13,9 +13,6 @@
 namespace tally::counters {
 namespace {
 
-constexpr size_t kAlignment = alignof(std::max_align_t);
-constexpr size_t kBlockSize = 1024;
-
 // A struct whose copy stays valid. Pointers in these are replaced by hand.
 bool is_kept(VkStructureType type) {
   switch (static_cast<uint32_t>(type)) {
@@ -39,15 +36,14 @@ bool is_left_out(VkStructureType type) {
          type == VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
 }
 
-bool keep_chain(KeptMemory& memory, const void*& chain) {
+bool keep_chain(vk::CopyMemory& memory, const void*& chain) {
   const auto* node = static_cast<const VkBaseInStructure*>(chain);
   const void** link = &chain;
   *link = nullptr;
   for (; node; node = node->pNext) {
     if (is_left_out(node->sType)) continue;
     if (!is_kept(node->sType)) return false;
-    auto* copy =
-        static_cast<VkBaseOutStructure*>(memory.copy_bytes(node, vk::struct_size(node->sType)));
+    VkBaseOutStructure* copy = memory.copy_struct(node);
     copy->pNext = nullptr;
     *link = copy;
     link = const_cast<const void**>(reinterpret_cast<void**>(&copy->pNext));
@@ -57,7 +53,7 @@ bool keep_chain(KeptMemory& memory, const void*& chain) {
 
 // Replaces a pointer to one struct of a pipeline's state, or leaves it out. Returns the copy.
 template <typename T>
-T* keep_state(KeptMemory& memory, const T*& state, bool used, bool& known) {
+T* keep_state(vk::CopyMemory& memory, const T*& state, bool used, bool& known) {
   if (!used || !state) {
     state = nullptr;
     return nullptr;
@@ -68,7 +64,7 @@ T* keep_state(KeptMemory& memory, const T*& state, bool used, bool& known) {
   return copy;
 }
 
-void keep_specialization(KeptMemory& memory, const VkSpecializationInfo*& values) {
+void keep_specialization(vk::CopyMemory& memory, const VkSpecializationInfo*& values) {
   if (!values) return;
   VkSpecializationInfo* copy = memory.copy(values, 1);
   copy->pMapEntries = memory.copy(values->pMapEntries, values->mapEntryCount);
@@ -96,7 +92,7 @@ const VkSamplerCreateInfo** embedded_sampler(VkDescriptorSetAndBindingMappingEXT
   }
 }
 
-bool keep_sampler(KeptMemory& memory, const VkSamplerCreateInfo*& sampler) {
+bool keep_sampler(vk::CopyMemory& memory, const VkSamplerCreateInfo*& sampler) {
   if (!sampler) return true;
   VkSamplerCreateInfo* copy = memory.copy(sampler, 1);
   sampler = copy;
@@ -104,7 +100,7 @@ bool keep_sampler(KeptMemory& memory, const VkSamplerCreateInfo*& sampler) {
 }
 
 // Not kept: chains of mappings.
-bool keep_mappings(KeptMemory& memory, const void* chain) {
+bool keep_mappings(vk::CopyMemory& memory, const void* chain) {
   using Mappings = VkShaderDescriptorSetAndBindingMappingInfoEXT;
   auto* mappings = const_cast<Mappings*>(vk::find_in_chain<Mappings>(
       chain, VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT));
@@ -121,7 +117,7 @@ bool keep_mappings(KeptMemory& memory, const void* chain) {
   return known;
 }
 
-bool keep_stage(KeptMemory& memory, VkPipelineShaderStageCreateInfo& stage) {
+bool keep_stage(vk::CopyMemory& memory, VkPipelineShaderStageCreateInfo& stage) {
   stage.module = VK_NULL_HANDLE;
   stage.pName = memory.copy(stage.pName, std::strlen(stage.pName) + 1);
   keep_specialization(memory, stage.pSpecializationInfo);
@@ -133,7 +129,7 @@ T* find_kept(const void* chain, VkStructureType type) {
   return const_cast<T*>(vk::find_in_chain<T>(chain, type));
 }
 
-void keep_resolve_formats(KeptMemory& memory, const void* chain) {
+void keep_resolve_formats(vk::CopyMemory& memory, const void* chain) {
   auto* resolve = find_kept<VkCustomResolveCreateInfoEXT>(
       chain, VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT);
   if (!resolve) return;
@@ -145,7 +141,7 @@ void keep_resolve_formats(KeptMemory& memory, const void* chain) {
 // Replaces the parts of a graphics pipeline's create info one by one.
 class GraphicsCopy {
  public:
-  GraphicsCopy(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,
+  GraphicsCopy(vk::CopyMemory& memory, VkGraphicsPipelineCreateInfo& info,
                const KeptRenderPass* render_pass)
       : memory_(memory), info_(info), subsets_(subsets_of(info)) {
     for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) stages_ |= stage.stage;
@@ -262,7 +258,7 @@ class GraphicsCopy {
       states->pDynamicStates = memory_.copy(states->pDynamicStates, states->dynamicStateCount);
   }
 
-  KeptMemory& memory_;
+  vk::CopyMemory& memory_;
   VkGraphicsPipelineCreateInfo& info_;
   VkGraphicsPipelineLibraryFlagsEXT subsets_;
   VkShaderStageFlags stages_ = 0;
@@ -273,35 +269,19 @@ class GraphicsCopy {
 
 }  // namespace
 
-void* KeptMemory::take(size_t size) {
-  size = (size + kAlignment - 1) / kAlignment * kAlignment;
-  if (used_ + size > size_) {
-    size_ = std::max(size, blocks_.empty() ? kBlockSize : kBlockSize / 2);
-    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size_));
-    used_ = 0;
-  }
-  void* taken = blocks_.back().get() + used_;
-  used_ += size;
-  return taken;
-}
-
-void* KeptMemory::copy_bytes(const void* from, size_t size) {
-  return std::memcpy(take(size), from, size);
-}
-
-bool keep(KeptMemory& memory, VkComputePipelineCreateInfo& info) {
+bool keep(vk::CopyMemory& memory, VkComputePipelineCreateInfo& info) {
   info.basePipelineHandle = VK_NULL_HANDLE;
   info.basePipelineIndex = -1;
   const bool stage = keep_stage(memory, info.stage);
   return keep_chain(memory, info.pNext) && stage;
 }
 
-bool keep_shader_chain(KeptMemory& memory, const void*& chain) {
+bool keep_shader_chain(vk::CopyMemory& memory, const void*& chain) {
   const bool known = keep_chain(memory, chain);
   return keep_mappings(memory, chain) && known;
 }
 
-bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
+bool keep(vk::CopyMemory& memory, VkShaderCreateInfoEXT& info) {
   info.codeSize = 0;
   info.pCode = nullptr;
   info.pName = nullptr;
@@ -313,7 +293,7 @@ bool keep(KeptMemory& memory, VkShaderCreateInfoEXT& info) {
   return known;
 }
 
-bool keep(KeptMemory& memory, VkGraphicsPipelineCreateInfo& info,
+bool keep(vk::CopyMemory& memory, VkGraphicsPipelineCreateInfo& info,
           const KeptRenderPass* render_pass) {
   return GraphicsCopy(memory, info, render_pass).keep();
 }

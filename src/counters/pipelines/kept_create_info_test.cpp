@@ -105,7 +105,7 @@ struct Whole {
 };
 
 struct Copy {
-  KeptMemory memory;
+  vk::CopyMemory memory;
   VkGraphicsPipelineCreateInfo info{};
   bool known = false;
 };

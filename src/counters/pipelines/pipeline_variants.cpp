@@ -404,7 +404,7 @@ class KeptSource : public VariantMaker {
 
   ObjectState& state_;
   VariantChoice choice_;
-  KeptMemory memory_;
+  vk::CopyMemory memory_;
   VariantSource<Info> source_;
   std::shared_ptr<KeptRenderPass> render_pass_;
 };

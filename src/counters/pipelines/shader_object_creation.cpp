@@ -446,7 +446,7 @@ class ShaderGroup {
 
 // The kept parts of the create infos of one shader, or of all that are linked.
 struct KeptShaders {
-  KeptMemory memory;
+  vk::CopyMemory memory;
   std::vector<VkShaderCreateInfoEXT> infos;
   KeptSetLayouts set_layouts;
 };

@@ -32,7 +32,7 @@ struct ShaderOrigin {
   std::string entry_point;
   std::vector<VkSpecializationMapEntry> entries;
   std::vector<std::byte> data;
-  KeptMemory memory;            // holds the chain
+  vk::CopyMemory memory;        // holds the chain
   const void* chain = nullptr;  // of the create info
   bool keeps_chain = true;      // false: the layer does not know all of it
 

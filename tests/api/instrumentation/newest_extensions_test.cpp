@@ -33,6 +33,9 @@ class NewestExtensions : public CountersTest {
                      .device_next = feature,
                      .queue_flags = queue_flags});
   }
+  newest::PipelineCounts created() {
+    return function<newest::GetPipelineCounts>(newest::kPipelineCounts)(context().device());
+  }
   // Submits on one queue from four threads at a time. Each thread has its own results.
   void submit_from_threads() {
     constexpr uint32_t kThreads = 4, kSubmissions = 25;
@@ -129,11 +132,8 @@ TEST_F(NewestExtensions, variants_index_with_64_bits_where_their_pipeline_does) 
   VkPhysicalDeviceShader64BitIndexingFeaturesEXT feature{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_64_BIT_INDEXING_FEATURES_EXT, nullptr, VK_TRUE};
   start_with(VK_EXT_SHADER_64BIT_INDEXING_EXTENSION_NAME, &feature);
-  const auto created = [&] {
-    return function<newest::GetIndexingCounts>(newest::kIndexingCounts)(context().device());
-  };
   const PipelineLayout& layout = work().layout;
-  const newest::IndexingCounts before = created();
+  const newest::PipelineCounts before = created();
   const VkPipelineCreateFlags2CreateInfoKHR flags{
       VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
       VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM |
@@ -149,6 +149,46 @@ TEST_F(NewestExtensions, variants_index_with_64_bits_where_their_pipeline_does) 
   }
   EXPECT_EQ(created().plain, before.plain);
   EXPECT_EQ(created().wide, before.wide + 2) << "the pipeline and its variant";
+}
+
+class UnknownStructs : public NewestExtensions {
+ protected:
+  void SetUp() override {
+    NewestExtensions::SetUp();
+    if (!IsSkipped()) start({}, {.driver_layers = {kNewestDriver}});
+  }
+  static newest::UnknownStruct unknown(const void* next) {
+    newest::UnknownStruct made{.next = next};
+    made.words.fill(newest::UnknownStruct::kWord);
+    return made;
+  }
+};
+
+TEST_F(UnknownStructs, reach_the_driver_whole_with_each_variant) {
+  const PipelineLayout& layout = work().layout;
+  const uint32_t before = created().unknown;
+  Pipeline pipeline;
+  {
+    auto last = unknown(nullptr);
+    auto flags = kInstrument;
+    flags.pNext = &last;
+    pipeline = make_work(layout, &flags);
+    last.words.fill(0);
+  }
+  EXPECT_THAT(measure(pipeline), ElementsAre(std::pair<uint32_t, uint64_t>(0, 16)));
+  EXPECT_GE(created().unknown, before + 2) << "the pipeline and its variant";
+}
+
+TEST_F(UnknownStructs, are_left_out_and_named_where_a_struct_behind_them_has_to_change) {
+  const PipelineLayout& layout = work().layout;
+  const uint32_t before = created().unknown;
+  const auto first = unknown(&kInstrument);
+  testing::internal::CaptureStderr();
+  const Pipeline pipeline = make_work(layout, &first);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("a struct of the unknown type 1999999000 is left out"));
+  EXPECT_THAT(measure(pipeline), ElementsAre(std::pair<uint32_t, uint64_t>(0, 16)));
+  EXPECT_EQ(created().unknown, before);
 }
 
 }  // namespace

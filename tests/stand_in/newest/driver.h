@@ -21,6 +21,7 @@
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <set>
@@ -38,13 +39,22 @@ inline constexpr VkQueryType kQueryTypes[] = {kElapsedTime, kEncodeFeedback,
                                               VK_QUERY_TYPE_MICROMAP_COMPACTED_SIZE_EXT};
 inline constexpr uint64_t kFirstResult = 1000;
 
-// A device function: how many pipelines the driver has created without and with
-// VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT.
-struct IndexingCounts {
-  uint32_t plain = 0, wide = 0;
+// A struct that no registry has. The driver ends the process where its words have changed.
+struct UnknownStruct {
+  static constexpr auto kType = static_cast<VkStructureType>(1999999000);
+  static constexpr uint64_t kWord = 0x0123456789abcdef;
+  VkStructureType type = kType;
+  const void* next = nullptr;
+  std::array<uint64_t, 128> words;
 };
-inline constexpr const char* kIndexingCounts = "vkGetIndexingCountsTALLY";
-using GetIndexingCounts = IndexingCounts(VKAPI_PTR*)(VkDevice);
+
+// A device function: how many pipelines the driver has created without and with
+// VK_PIPELINE_CREATE_2_64_BIT_INDEXING_BIT_EXT, and with an UnknownStruct.
+struct PipelineCounts {
+  uint32_t plain = 0, wide = 0, unknown = 0;
+};
+inline constexpr const char* kPipelineCounts = "vkGetPipelineCountsTALLY";
+using GetPipelineCounts = PipelineCounts(VKAPI_PTR*)(VkDevice);
 
 // A place in a buffer; null for the address 0.
 struct Place {
@@ -76,7 +86,7 @@ struct Device : test::Device {
   VkPipelineLayout heap_layout = VK_NULL_HANDLE;
   uint32_t push_bytes = 0;
   VkShaderStageFlags push_stages = 0;
-  IndexingCounts indexing;
+  PipelineCounts created;
   std::mutex queue_mutex;
 
   bool has_pool(VkQueryPool pool) {

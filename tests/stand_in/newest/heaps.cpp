@@ -17,6 +17,14 @@ bool has_heaps(const Device& device) { return device.heap_layout != VK_NULL_HAND
 
 // --- pipelines and shader objects
 
+bool has_unknown_struct(const void* chain) {
+  const auto* found = vk::find_in_chain<UnknownStruct>(chain, UnknownStruct::kType);
+  if (found && std::ranges::count(found->words, UnknownStruct::kWord) != std::ssize(found->words)) {
+    fail("an unknown struct was truncated");
+  }
+  return found != nullptr;
+}
+
 template <auto kNext, typename Info>
 VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice handle, VkPipelineCache cache,
                                                 uint32_t count, const Info* infos,
@@ -31,7 +39,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice handle, VkPipelineCache
     const uint64_t flags = pipeline_flags(info);
     {
       const std::lock_guard lock(device.mutex);
-      ++((flags & kWide) != 0 ? device.indexing.wide : device.indexing.plain);
+      ++((flags & kWide) != 0 ? device.created.wide : device.created.plain);
+      if (has_unknown_struct(info.pNext)) ++device.created.unknown;
     }
     vk::ChainCopy& chain = chains.emplace_back(info.pNext);
     chain.remove(VK_STRUCTURE_TYPE_CUSTOM_RESOLVE_CREATE_INFO_EXT);
@@ -83,10 +92,10 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
   return result;
 }
 
-VKAPI_ATTR IndexingCounts VKAPI_CALL indexing_counts(VkDevice handle) {
+VKAPI_ATTR PipelineCounts VKAPI_CALL pipeline_counts(VkDevice handle) {
   Device& device = device_of(handle);
   const std::lock_guard lock(device.mutex);
-  return device.indexing;
+  return device.created;
 }
 
 // --- descriptor state
@@ -253,7 +262,7 @@ void add_heap_hooks(Hooks& hooks) {
   add("vkCreateGraphicsPipelines",
       create_pipelines<&DeviceTable::CreateGraphicsPipelines, VkGraphicsPipelineCreateInfo>);
   add("vkCreateShadersEXT", create_shaders);
-  add(kIndexingCounts, indexing_counts);
+  add(kPipelineCounts, pipeline_counts);
 }
 
 }  // namespace tally::test::newest
