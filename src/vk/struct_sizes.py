@@ -2,7 +2,7 @@
 """Prints the structs that may occur in the pNext chains that Tally copies, for 64-bit programs.
 
 usage: struct_sizes.py VK_XML > chained_structs.inc             all of the registry: {sType, size in bytes, is flat}
-       struct_sizes.py VK_XML VULKAN_CORE_H > struct_sizes.inc  those that the header declares, by name
+       struct_sizes.py VK_XML VULKAN_CORE_H > struct_sizes.inc  those that the header declares, by name; the build of the tests
 
 A struct is flat if it has neither pointers besides pNext nor handles: a copy of its bytes stays valid.
 """

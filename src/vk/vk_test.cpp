@@ -221,7 +221,7 @@ TEST(CopyMemory, copies_of_all_sizes_stay_where_they_are) {
 // struct_sizes.py computes the sizes from the registry.
 TEST(StructSizes, are_those_of_the_compiler) {
 #define TALLY_STRUCT(value, name) EXPECT_EQ(struct_size(value), sizeof(name)) << #name;
-#include "vk/struct_sizes.inc"
+#include <vk/struct_sizes.inc>
   TALLY_STRUCT(VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, VkLayerInstanceCreateInfo)
   TALLY_STRUCT(VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VkLayerDeviceCreateInfo)
   TALLY_STRUCT(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,

@@ -42,23 +42,29 @@ struct EveryFeature::Row {
 std::vector<EveryFeature::Row> EveryFeature::rows() {
   std::vector<Row> all = {
 #define TALLY_STRUCT(value, name) {value, sizeof(name), #name},
-#include "vk/struct_sizes.inc"
-      TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR,
-                   VkPhysicalDeviceMaintenance5FeaturesKHR)
-          TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
-                       VkPhysicalDeviceShaderInstrumentationFeaturesARM)
-              TALLY_STRUCT(
-                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
-                  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM)
-                  TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
-                               VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM)
-                      TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
-                                   VkPhysicalDeviceShaderObjectFeaturesEXT)
-                          TALLY_STRUCT(
-                              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT,
-                              VkPhysicalDeviceFrameBoundaryFeaturesEXT)
+#include <vk/struct_sizes.inc>
 #undef TALLY_STRUCT
+      // Newer than the oldest headers.
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR,
+       sizeof(VkPhysicalDeviceMaintenance5FeaturesKHR), "VkPhysicalDeviceMaintenance5FeaturesKHR"},
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
+       sizeof(VkPhysicalDeviceShaderInstrumentationFeaturesARM),
+       "VkPhysicalDeviceShaderInstrumentationFeaturesARM"},
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
+       sizeof(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM),
+       "VkPhysicalDevicePerformanceCountersByRegionFeaturesARM"},
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
+       sizeof(VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM),
+       "VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM"},
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
+       sizeof(VkPhysicalDeviceShaderObjectFeaturesEXT), "VkPhysicalDeviceShaderObjectFeaturesEXT"},
+      {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAME_BOUNDARY_FEATURES_EXT,
+       sizeof(VkPhysicalDeviceFrameBoundaryFeaturesEXT),
+       "VkPhysicalDeviceFrameBoundaryFeaturesEXT"},
   };
+  std::ranges::sort(all, {}, &Row::type);
+  const auto twice = std::ranges::unique(all, {}, &Row::type);
+  all.erase(twice.begin(), twice.end());
   std::erase_if(all, [](const Row& row) {
     return !row.name.starts_with("VkPhysicalDevice") ||
            row.name.find("Features") == row.name.npos ||
