@@ -1,5 +1,6 @@
 #include "counters/base/physical_device.h"
 
+#include <fmt/format.h>
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
 
@@ -7,8 +8,6 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
-
-#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -233,6 +232,12 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
   count_driver_counters(next, gpu);
   list_missing(gpu);
   return gpu;
+}
+
+void DeviceContext::report(const vk::OwnFailure& failure, const char* what_it_does) const {
+  if (!failure.what) return;
+  messages.notice("TALLY-own-call-failed", VK_OBJECT_TYPE_DEVICE, handle_bits(),
+                  fmt::format("{}: {}", what_it_does, failure.text()));
 }
 
 }  // namespace tally::counters

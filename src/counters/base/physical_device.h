@@ -12,6 +12,7 @@
 #include "counters/base/messages.h"
 #include "counters/base/options.h"
 #include "vk/handles.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -89,6 +90,8 @@ struct DeviceContext {
   PFN_vkSetDeviceLoaderData set_loader_data;  // null where the loader does not provide it
 
   uint64_t handle_bits() const { return vk::handle_bits(handle); }
+  // Says what the layer does without a call of its own. Nothing if no call failed.
+  void report(const vk::OwnFailure& failure, const char* what_it_does) const;
 };
 
 }  // namespace tally::counters

@@ -42,7 +42,9 @@ struct ObjectState {
         timelines(device.handle, device.next),
         instrumenter(options),
         set_layouts(device.handle, device.next, rules.shader_slots),
-        compile_threads(threads) {}
+        compile_threads(threads) {
+    device.report(vk::take_own_failure(), "vkCreateDevice(): a call was made again");
+  }
 
   const DeviceContext& device;
   const PipelineNeeds needs;

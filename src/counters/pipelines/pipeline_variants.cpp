@@ -335,7 +335,10 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   }
   report_notices(state, pipeline, builder.notices());
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-  if (variant != variant.full()) return VK_SUCCESS;  // the full variant is tried next
+  if (variant != variant.full()) {
+    state.device.report(vk::take_own_failure(), "a pipeline runs as its full variant");
+    return VK_SUCCESS;  // which is tried next
+  }
   report_notices(
       state, pipeline,
       {fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented "

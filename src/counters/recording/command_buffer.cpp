@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "vk/chain.h"
 
 namespace tally::counters {
@@ -317,8 +316,9 @@ void CommandBuffer::gather_records() {
   if (ranges.empty()) return;
   const VkResult result = gather->record({handle(), state_.bound.uses_heaps()}, ranges);
   if (result == VK_SUCCESS) return;
-  log_once(LogLevel::Warning, "records are read where they are, which is slow: {}",
-           vk::take_own_failure(result).text());
+  state_.device.context.messages.notice(
+      "TALLY-own-call-failed", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),
+      "records are read where they are, which is slow: " + vk::take_own_failure(result).text());
 }
 
 void CommandBuffer::end() {

@@ -238,14 +238,18 @@ void add_semaphores(const VkSubmitInfo2& submit, RegionSubmission& regions) {
 uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
 uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
 
-// Without a timeline the layer does not know when the work completes,
-// and cannot tell an application that destroys an object too early.
+// Without a timeline the layer does not know when the work completes, and cannot tell an
+// application that destroys an object too early.
 template <typename Batch, typename Next>
 VkResult submit_tracked(Device& device, VkQueue queue, const PassSubmissions<Batch>& submission,
                         const Objects& objects, bool announced, const Next& next) {
   const auto timeline = device.state()->objects.timelines.of(queue);
   const std::span<const Batch> batches = submission.with_ahead();
-  if (!timeline) return next(static_cast<uint32_t>(batches.size()), batches.data());
+  if (!timeline) {
+    device.state()->objects.device.report(
+        vk::take_own_failure(), "vkQueueSubmit(): the completion of submissions is not tracked");
+    return next(static_cast<uint32_t>(batches.size()), batches.data());
+  }
   VkResult result = VK_SUCCESS;
   const uint64_t value = timeline->signal([&](VkSemaphore semaphore, uint64_t signalled) {
     const vk::SignalledBatches<Batch> all(batches, semaphore, signalled);

@@ -87,11 +87,18 @@ class CopyableBuffer {
  public:
   CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
   const VkBufferCreateInfo* info() const { return &info_; }
+  // True if the application has not asked for that usage itself.
+  bool is_changed() const { return is_changed_; }
   // True if it may be bound for indices or transform feedback, where its size is needed.
   bool is_bound() const { return is_bound_; }
 
  private:
+  // Of a usage, which the struct and VkBufferCreateInfo hold in numbers of different size.
+  template <typename Flags>
+  void add_copy(Flags& usage);
+
   bool is_bound_ = false;
+  bool is_changed_ = false;
   VkBufferCreateInfo info_;
   vk::ChainCopy chain_;
 };

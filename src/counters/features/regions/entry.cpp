@@ -283,7 +283,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
     QueryState* queries = find_device(device)->queries();
     const CopyableBuffer changed(*info, queries != nullptr);
     VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
-    if (result < 0 && changed.info() != info) {
+    if (result < 0 && changed.is_changed()) {
+      queries->device.report(
+          {result, "vkCreateBuffer"},
+          "vkCreateBuffer(): a buffer is created without the usage that lets the layer copy it");
       result = next_of(device).CreateBuffer(device, info, allocator, buffer);
     }
     RegionState* regions = regions_of(device);

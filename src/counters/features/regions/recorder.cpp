@@ -257,6 +257,7 @@ void RegionSubmission::await_untracked(VkQueue queue) const {
   const vk::OwnFailure failure = vk::take_own_failure();
   if (!waits_for_host_ &&
       vk::own("vkQueueWaitIdle", state_.device.next.QueueWaitIdle(queue)) == VK_SUCCESS) {
+    state_.device.report(failure, "a submission with counters by region waits for its queue");
     return;
   }
   state_.device.messages.notice(
