@@ -186,6 +186,22 @@ TEST(Header, names_the_frames_that_are_warm) {
   EXPECT_EQ(json["capture"]["warm_frames"], nlohmann::json::parse("[[1, 1], [3, 40]]"));
 }
 
+TEST(Header, one_frame_is_not_several) {
+  analysis::Summary summary;
+  summary.draws = 1;
+  summary.warm_frames = {{3, 3}};
+  EXPECT_THAT(capture_header(summary, 100),
+              HasSubstr("warm         frame 3: no pipeline is used for the first time in it"));
+  const auto only = [&](const char* range) {
+    summary.frame_range = range;
+    return capture_header(summary, 100);
+  };
+  EXPECT_THAT(only("3-9"), HasSubstr("only         frames 3-9\n"));
+  EXPECT_THAT(only("3-9, the last 2"), HasSubstr("only         frames 3-9, the last 2\n"));
+  EXPECT_THAT(only("the last 2"), HasSubstr("only         the last 2 frames\n"));
+  EXPECT_THAT(only("the last 1"), HasSubstr("only         the last 1 frame\n"));
+}
+
 TEST(Header, names_devices_that_are_alike_once) {
   analysis::Summary summary;
   summary.draws = 1;

@@ -45,9 +45,15 @@ std::string captured_text(const Summary& s) {
   return text;
 }
 
+// "frames 3-9", "frames 3-9, the last 2", "the last 2 frames"
+std::string limit_of_frames(const Summary& s) {
+  if (s.frame_range.empty()) return {};
+  if (!s.frame_range.starts_with("the last ")) return "frames " + s.frame_range;
+  return s.frame_range + (s.frame_range == "the last 1" ? " frame" : " frames");
+}
+
 std::string limits_text(const Summary& s) {
-  std::string text;
-  if (!s.frame_range.empty()) text += "frames " + s.frame_range;
+  std::string text = limit_of_frames(s);
   if (!s.shader_pattern.empty())
     text += (text.empty() ? "" : ", ") + ("shaders '" + s.shader_pattern + "'");
   return text;
@@ -57,16 +63,18 @@ std::string limits_text(const Summary& s) {
 std::string warm_text(const Summary& s) {
   if (s.draws + s.dispatches == 0) return {};
   if (s.warm_frames.empty()) return "none: every frame uses a pipeline for the first time";
-  std::string text;
+  const analysis::FrameRange& first = s.warm_frames.front();
+  const bool is_one = s.warm_frames.size() == 1 && first.first == first.last;
+  std::string text = is_one ? "frame " : "frames ";
   size_t shown = 0;
   for (const analysis::FrameRange& range : s.warm_frames) {
-    if (shown++ == kMaxRanges) break;
-    text += text.empty() ? "frames " : ", ";
+    if (shown == kMaxRanges) break;
+    if (shown++ != 0) text += ", ";
     text += std::to_string(range.first);
     if (range.last != range.first) text += "-" + std::to_string(range.last);
   }
   if (s.warm_frames.size() > kMaxRanges) text += " ...";
-  return text + ": no pipeline is used for the first time in them";
+  return text + ": no pipeline is used for the first time in " + (is_one ? "it" : "them");
 }
 
 // Equal texts once, in the order of the first: "text (3 devices)".

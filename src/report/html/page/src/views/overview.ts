@@ -24,7 +24,14 @@ function warmText(info: any): string {
   if (!(info.draws + info.dispatches)) return '';
   if (!info.warm_frames?.length) return 'none: every frame uses a pipeline for the first time';
   const ranges = info.warm_frames.slice(0, kMaxRanges).map(([first, last]: number[]) => (first === last ? `${first}` : `${first}-${last}`));
+  if (info.warm_frames.length === 1 && !ranges[0].includes('-')) return `frame ${ranges[0]}`;
   return `frames ${ranges.join(', ')}${info.warm_frames.length > kMaxRanges ? ' ...' : ''}`;
+}
+
+// As the heads of reports say it.
+function framesLimit(range: string): string {
+  if (!range.startsWith('the last ')) return range && `frames ${range}`;
+  return `${range} frame${range === 'the last 1' ? '' : 's'}`;
 }
 
 function list(title: string, texts: string[], className = ''): HTMLElement | null {
@@ -72,7 +79,7 @@ export class OverviewView implements View {
     const devices = [...counts].map(([text, count]) => (count === 1 ? text : `${text} (${counted(count, 'device')})`));
     const captured = [startText(Number(info.start_unix_ns)), info.duration_ns !== null ? durationText(info.duration_ns) : '', `by tally ${info.tool_version}`]
       .filter(Boolean).join(', ') + (info.exit_status ? `; the application ended with status ${info.exit_status}` : '');
-    const limits = [info.frame_range && `frames ${info.frame_range}`, info.shader_pattern && `shaders '${info.shader_pattern}'`].filter(Boolean).join(', ');
+    const limits = [framesLimit(info.frame_range), info.shader_pattern && `shaders '${info.shader_pattern}'`].filter(Boolean).join(', ');
     const holds = this.app.hasCommands
       ? [counted(info.frames, 'frame'), counted(info.passes, 'pass'), counted(info.draws, 'draw'), counted(info.dispatches, 'dispatch')].join(', ')
       : counted(info.frames, 'frame');
