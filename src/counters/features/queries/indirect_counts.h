@@ -93,7 +93,7 @@ class CopyableBuffer {
   bool is_bound() const { return is_bound_; }
 
  private:
-  // Of a usage, which the struct and VkBufferCreateInfo hold in numbers of different size.
+  // The struct and VkBufferCreateInfo hold the usage in numbers of different size.
   template <typename Flags>
   void add_copy(Flags& usage);
 
