@@ -170,6 +170,7 @@ enum class Number : uint32_t {
   MemorySectors,
   MemoryLines,
   ExtraPasses,
+  MissedAccesses,
 
   FragmentWarps = 768,
   FragmentInvocations,

@@ -324,6 +324,9 @@ inline constexpr Counter kVulkanCounters[] = {
     site(Number::ExtraPasses, "extra_passes", "Extra passes", kAccesses,
          "Passes over 32 banks of 4 bytes that an access of a subgroup to workgroup memory took "
          "beyond those that its number of words needs."),
+    site(Number::MissedAccesses, "missed_accesses", "Missed accesses", kAccesses,
+         "Accesses by invocations whose sectors, lines or passes are not all counted, because a "
+         "workgroup of virtual subgroups touched too much."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "

@@ -181,6 +181,21 @@ class Run {
   bool pushes_address() const { return way_ && !way_->uniform_buffer; }
   uint32_t push_bytes() const { return application_push_bytes() + (pushes_address() ? 8 : 0); }
 
+  // Few small sets, so that workgroups wait for them.
+  spirv::SiteOptions with_lane_sets(spirv::SiteOptions sites) {
+    if (sites.memory_lanes == 0) return sites;
+    sites.lane_sets = {.sets_log2 = 2, .entries_log2 = 14};
+    lane_sets_ =
+        Buffer(context_, sites.lane_sets.bytes(),
+               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    lane_sets_.clear();
+    sites.lane_sets.address = lane_sets_.address();
+    VkPhysicalDeviceProperties properties{};
+    vkGetPhysicalDeviceProperties(context_.gpu(), &properties);
+    sites.workgroup_bytes = properties.limits.maxComputeSharedMemorySize;
+    return sites;
+  }
+
   void add_stage(const ShaderStage& stage, const DeviceAbilities& abilities) {
     Part& part = parts_.emplace_back();
     part.stage = stage.stage;
@@ -191,6 +206,7 @@ class Run {
     if (!way_) return;
     auto options = options_for(stage, *way_, application_push_bytes(), abilities);
     options.packed_draw_indices = packed_draw_indices_;
+    options.sites = with_lane_sets(options.sites);
     auto result = spirv::add_block_counts(stage.code, options);
     if (!result) throw std::runtime_error("refused: " + result.error().message);
     const std::string message = validate(result->words, SPV_ENV_VULKAN_1_3);
@@ -339,6 +355,7 @@ class Run {
   std::vector<Stage> stages_;
   uint32_t capacity_ = 0;  // of all stages in a shard
   std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
+  Buffer lane_sets_;
   Buffer records_;
   uint64_t record_bytes_ = 0;
   size_t records_offset_ = 0;
@@ -382,15 +399,17 @@ DeviceAbilities abilities_of(const Context& context) {
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
-  return fmt::format("{} {}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
-                     way.placement == Placement::Every ? "every" : "minimal",
-                     way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
-                     way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
-                     way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
-                     way.count_subgroups ? " count-subgroups" : "",
-                     way.count_branches ? " count-branches" : "", way.sites.any() ? " sites" : "",
-                     way.hangs_on_discards ? " hangs-on-discards" : "",
-                     way.small_code ? " small-code" : "", kNumbers[static_cast<int>(way.numbers)]);
+  return fmt::format(
+      "{} {}{}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+      way.placement == Placement::Every ? "every" : "minimal",
+      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
+      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
+      way.no_subgroups ? " no-subgroups" : "", way.sm_builtins ? " sm-builtins" : "",
+      way.count_subgroups ? " count-subgroups" : "", way.count_branches ? " count-branches" : "",
+      way.sites.any() ? " sites" : "",
+      way.sites.memory_lanes ? fmt::format(" of {} lanes", way.sites.memory_lanes) : "",
+      way.hangs_on_discards ? " hangs-on-discards" : "", way.small_code ? " small-code" : "",
+      kNumbers[static_cast<int>(way.numbers)]);
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {

@@ -39,6 +39,8 @@ class MemoryAccesses {
   // structs, arrays and columns of row-major matrices, of pointers that were chosen, and where a
   // specialization constant sizes an array in an array of a workgroup.
   std::optional<MemoryAccess> find(const Instruction& instruction) const;
+  // Bytes by scalar alignment; 0 where they are not known.
+  uint32_t size_of(uint32_t type) const;
 
  private:
   struct Size {
@@ -54,7 +56,6 @@ class MemoryAccesses {
   };
 
   void add_size(const Instruction& type);
-  uint32_t size_of(uint32_t type) const;
   std::optional<uint32_t> constant(uint32_t id) const;
   bool step(Place& place, uint32_t index, MemoryAccess& access) const;
   bool step_into_struct(Place& place, const Instruction& type, uint32_t index,

@@ -48,8 +48,9 @@ enum class SiteSlot : uint32_t {
   Sectors,
   Lines,
   ExtraPasses,
+  MissedAccesses,  // of virtual subgroups: their sectors, lines and passes may lack
 };
-inline constexpr SiteSlot kLastSiteSlot = SiteSlot::ExtraPasses;
+inline constexpr SiteSlot kLastSiteSlot = SiteSlot::MissedAccesses;
 
 enum class SiteKind { Loop, Value, Clock, Memory };
 constexpr SiteKind kind_of(SiteSlot slot) {

@@ -331,6 +331,7 @@ Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const Ent
     safe.counting = Counting::Lane;
     safe.subgroup_operations = false;
   }
+  if (!VirtualSubgroups::are_possible(analyzed, entry, options.sites)) safe.sites.memory_lanes = 0;
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
   if (!discards_in_loop(analyzed, entry)) return safe;
   if (options.regions) {
@@ -339,6 +340,14 @@ Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const Ent
   safe.counting = Counting::Lane;
   safe.subgroup_operations = false;
   return safe;
+}
+
+// `options`: what `wanted` became.
+MemoryLanes memory_lanes(const BlockCountOptions& wanted, const BlockCountOptions& options,
+                         bool use_subgroups) {
+  if (options.sites.memory_lanes != 0) return MemoryLanes::Virtual;
+  const bool lacks = wanted.sites.memory_lanes != 0 && options.stage == ExecutionModel::GLCompute;
+  return use_subgroups && !lacks ? MemoryLanes::Device : MemoryLanes::None;
 }
 
 Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryPoint& entry,
@@ -363,7 +372,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   SitePlan sites;
   if (options.count_blocks && options.sites.any()) {
-    sites = plan_sites(analyzed, *graph, options.sites, use_subgroups, placed.plan);
+    sites = plan_sites(analyzed, *graph, options.sites, memory_lanes(wanted, options, use_subgroups),
+                       placed.plan);
   }
   const bool moves = moves_push_constants(module, entry, options.address);
   if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {

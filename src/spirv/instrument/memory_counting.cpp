@@ -14,14 +14,25 @@ static_assert(1u << kSectorShift == kSectorBytes && 1u << kLineShift == kLineByt
 constexpr uint32_t kBanksOfLane = kMaxSharedExtent >> kBankShift;
 }  // namespace
 
-MemoryCounting::MemoryCounting(CountingTools tools, std::span<const MemorySite> sites)
+MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
     : WordCode(tools.context.editor),
       tools_(tools),
-      sites_(sites),
+      sites_(sites.memory),
       subgroup_(editor_),
-      none_(editor_.type_void()) {}
+      none_(editor_.type_void()) {
+  if (tools.context.options.sites.memory_lanes != 0) virtual_.emplace(tools, sites);
+}
+
+void MemoryCounting::begin(InstructionBuilder& code) {
+  if (virtual_) virtual_->begin(code);
+}
+
+void MemoryCounting::leave(InstructionBuilder& code) {
+  if (virtual_) virtual_->leave(code);
+}
 
 void MemoryCounting::insert() {
+  if (virtual_) virtual_->insert_places();
   for (const MemorySite& site : sites_) insert_site(site);
 }
 
@@ -31,13 +42,18 @@ void MemoryCounting::insert_site(const MemorySite& site) {
     if (function == 0) function = editor_.new_id();
     code.call(none_, function, arguments);
   };
+  const bool is_shared = site.units == MemorySite::Units::Banks;
   const uint32_t bytes = constant(site.access.bytes), extent = constant(site.access.extent);
   const uint32_t first = constant(site.first_counter);
   if (site.units == MemorySite::Units::None) {
     call(count_bytes_, {bytes, first});
   } else {
     const Begin begin = begin_of(code, site.access);
-    if (site.units == MemorySite::Units::Banks) {
+    if (virtual_) {
+      const VirtualSubgroups::Key place = virtual_->place(code, site);
+      call(is_shared ? count_shared_ : count_buffer_,
+           {place.first, place.second, begin.resource, begin.byte, extent, bytes, first});
+    } else if (is_shared) {
       call(count_shared_, {begin.byte, extent, bytes, first});
     } else {
       call(count_buffer_, {begin.resource, begin.byte, extent, bytes, first});
@@ -160,7 +176,25 @@ void MemoryCounting::add_all(InstructionBuilder& code, const RecordPointer& reco
   }
 }
 
+// The functions of virtual subgroups.
+void MemoryCounting::finish_virtual() {
+  const auto make = [&](uint32_t function, const char* name, auto count) {
+    if (function == 0) return;
+    make_function(tools_.context, function, name, {u32_, u32_, u32_, u32_, u32_, u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& of) {
+                    ((*virtual_).*count)(code, {{of[0], of[1]}, of[2], of[3], of[4], of[5], of[6]});
+                  });
+  };
+  make(count_buffer_, "tally.count_buffer", &VirtualSubgroups::count_buffer);
+  make(count_shared_, "tally.count_shared", &VirtualSubgroups::count_shared);
+  virtual_->finish();
+}
+
 void MemoryCounting::finish() {
+  if (virtual_) {
+    finish_virtual();
+    count_shared_ = count_buffer_ = 0;
+  }
   if (count_shared_ != 0 || count_buffer_ != 0) {
     next_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
     found_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));

@@ -5,17 +5,23 @@
 // yet. A unit counts once, however many lanes touch it, and a lane may touch several.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "spirv/instrument/counting.h"
+#include "spirv/instrument/virtual_subgroups.h"
 #include "spirv/plan/site_plan.h"
 
 namespace tally::spirv {
 
 class MemoryCounting : WordCode {
  public:
-  MemoryCounting(CountingTools tools, std::span<const MemorySite> sites);
+  // `sites` outlives this.
+  MemoryCounting(CountingTools tools, const SitePlan& sites);
 
+  // At the start of the entry point, and before an end of the invocation.
+  void begin(InstructionBuilder& code);
+  void leave(InstructionBuilder& code);
   // The code at the accesses.
   void insert();
   // Adds the functions that the code calls. Called once, last.
@@ -37,11 +43,13 @@ class MemoryCounting : WordCode {
   uint32_t units(InstructionBuilder& code, uint32_t resource, uint32_t byte, uint32_t extent,
                  uint32_t shift);
   uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
+  void finish_virtual();
   void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
                std::initializer_list<uint32_t> values);
 
   CountingTools tools_;
   std::span<const MemorySite> sites_;
+  std::optional<VirtualSubgroups> virtual_;  // empty: the device's subgroups
   SubgroupCode subgroup_;
   uint32_t none_;
   // Private variables: the next unit of the lane, and the number of units so far.

@@ -18,6 +18,7 @@ SiteCounting::SiteCounting(CountingTools tools, SitePlan sites)
     lengths_.push_back(editor_.new_private_variable(tools_.context.entry, u32_, constant(0)));
     editor_.name(lengths_.back(), "tally.run");
   }
+  if (!sites_.memory.empty()) memory_.emplace(tools_, sites_);
   if (sites_.clocks.empty()) return;
   const auto variable = [&](const char* name) {
     const uint32_t id = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
@@ -32,13 +33,14 @@ SiteCounting::SiteCounting(CountingTools tools, SitePlan sites)
 
 void SiteCounting::begin(InstructionBuilder& code) {
   if (begin_clock_ != 0) code.call(none_, begin_clock_);
+  if (memory_) memory_->begin(code);
 }
 
 void SiteCounting::insert() {
   for (size_t i = 0; i < sites_.loops.size(); ++i) insert_loop(i);
   for (const ValueSite& site : sites_.values) insert_value(site);
   for (size_t i = 0; i < sites_.clocks.size(); ++i) insert_clock(i);
-  if (!sites_.memory.empty()) memory_.emplace(tools_, sites_.memory).insert();
+  if (memory_) memory_->insert();
 }
 
 void SiteCounting::insert_clock(size_t number) {
@@ -90,6 +92,7 @@ void SiteCounting::end_run(InstructionBuilder& code, size_t number) {
 void SiteCounting::leave(InstructionBuilder& code, const Exit& exit) {
   const bool is_end = is_return(module(), exit);
   if (is_end && !starts_.empty()) end_clock(code, 0);
+  if (is_end && memory_) memory_->leave(code);
   if (lengths_.empty() || exit.kind == Exit::Kind::MayEnd || is_end) return;
   if (end_all_runs_ == 0) end_all_runs_ = editor_.new_id();
   code.call(none_, end_all_runs_);

@@ -60,7 +60,11 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   counts.sites.clear();
   for (const SiteCounter& of : site_counters) {
     const uint64_t value = of.counter < counters.size() ? counters[of.counter] : 0;
-    counts.sites.push_back({of.site, of.slot, value});
+    if (of.subtracts) {
+      counts.sites.back().value -= value;
+    } else {
+      counts.sites.push_back({of.site, of.slot, value});
+    }
   }
 }
 

@@ -72,11 +72,13 @@ struct CounterPlan {
     uint32_t value;
   };
   std::vector<BranchValue> branch_values;
-  // The counters of sites, by site and slot. They follow the others, in any order.
+  // The counters of sites, by site and slot. They follow the others, in any order. A number may be
+  // the difference of two counters.
   struct SiteCounter {
     uint32_t site;
     SiteSlot slot;
     uint32_t counter;
+    bool subtracts = false;
   };
   std::vector<SiteCounter> site_counters;
   bool has_maxima = false;        // some of them are no sums

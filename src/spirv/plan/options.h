@@ -105,6 +105,21 @@ struct PackedDrawIndices {
   bool operator==(const PackedDrawIndices&) const = default;
 };
 
+// Memory in which the lanes of virtual subgroups meet (instrument/virtual_subgroups.h): sets of
+// entries, one set for each workgroup that runs. It is zero whenever no shader runs.
+struct LaneSets {
+  static constexpr uint32_t kHeaderBytes = 16;  // words: whether the set is taken, its entries
+  static constexpr uint32_t kEntryBytes = 16;   // words: two of the key, a number, a list
+
+  uint64_t address = 0;  // a part of the code
+  uint32_t sets_log2 = 0;
+  uint32_t entries_log2 = 0;
+
+  constexpr uint32_t set_bytes() const { return kHeaderBytes + (kEntryBytes << entries_log2); }
+  constexpr uint64_t bytes() const { return uint64_t{set_bytes()} << sets_log2; }
+  bool operator==(const LaneSets&) const = default;
+};
+
 // Kinds of sites that are counted (analysis/sites.h).
 struct SiteOptions {
   bool loops = false;   // the runs of loops
@@ -112,6 +127,11 @@ struct SiteOptions {
   bool clocks = false;  // cycles of the shader, its loops and its calls: needs shaderSubgroupClock
   uint32_t clocks_log2 = 6;  // one of 2^n subgroups is timed
   bool memory = false;       // accesses to buffers and workgroup memory
+  // In compute, so many invocations of consecutive local indices are a subgroup for accesses to
+  // memory: a power of two. 0: the device's subgroups.
+  uint32_t memory_lanes = 0;
+  LaneSets lane_sets = {};       // for those
+  uint32_t workgroup_bytes = 0;  // that a workgroup may have, with those that the code adds
 
   bool any() const { return loops || values || clocks || memory; }
   bool operator==(const SiteOptions&) const = default;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "spirv/analysis/source_info.h"
 #include "spirv/ir/opcode.h"
@@ -172,12 +173,12 @@ bool is_divided(const Module& module, uint32_t divisor) {
 class SitePlanner {
  public:
   SitePlanner(const AnalyzedModule& analyzed, const SegmentGraph& graph, const SiteOptions& options,
-              bool use_subgroups, CounterPlan& plan)
+              MemoryLanes lanes, CounterPlan& plan)
       : analyzed_(analyzed),
         module_(analyzed.module()),
         graph_(graph),
         options_(options),
-        use_subgroups_(use_subgroups),
+        lanes_(lanes),
         plan_(plan),
         sources_(analyzed.module()) {}
 
@@ -194,10 +195,12 @@ class SitePlanner {
     }
     if (options_.memory) {
       const MemoryAccesses accesses(module_);
-      for_each_function([&](const Cfg& cfg, auto) { add_memory(cfg, accesses); });
+      if (lanes_ == MemoryLanes::Virtual) find_functions_with_accesses(accesses);
+      for_each_function(
+          [&](const Cfg& cfg, auto segments) { add_memory(cfg, segments, accesses); });
     }
     std::ranges::sort(plan_.site_counters, {}, [](const CounterPlan::SiteCounter& counter) {
-      return std::pair(counter.site, counter.slot);
+      return std::tuple(counter.site, counter.slot, counter.counter);
     });
     return std::move(sites_);
   }
@@ -318,15 +321,23 @@ class SitePlanner {
     }
   }
 
+  // Before the ends of the blocks from which a loop is entered.
+  static std::vector<uint32_t> entries_of(const Cfg& cfg, uint32_t header,
+                                          const std::vector<uint32_t>& inside) {
+    std::vector<uint32_t> entries;
+    for (const uint32_t before : cfg.predecessors(header)) {
+      if (std::ranges::find(inside, before) == inside.end()) {
+        entries.push_back(end_of(cfg.blocks()[before]));
+      }
+    }
+    return entries;
+  }
+
   void add_clock_of_loop(const Cfg& cfg, uint32_t header, uint32_t end, std::vector<bool>& seen) {
     ClockSite* site = add_clock(cfg.blocks()[header].merge_instruction);
     if (site == nullptr) return;
     const std::vector<uint32_t> inside = blocks_of_loop(cfg, header, seen);
-    for (const uint32_t before : cfg.predecessors(header)) {
-      if (std::ranges::find(inside, before) == inside.end()) {
-        site->begins.push_back(end_of(cfg.blocks()[before]));
-      }
-    }
+    site->begins = entries_of(cfg, header, inside);
     site->ends = {end};
     for (const uint32_t leaves : returns_of(cfg, inside)) site->ends.push_back(leaves);
   }
@@ -385,29 +396,79 @@ class SitePlanner {
     }
   }
 
-  void add_memory(const Cfg& cfg, const MemoryAccesses& accesses) {
-    for (const CfgBlock& block : cfg.blocks()) {
+  void add_memory(const Cfg& cfg, std::span<const CfgSegment> segments,
+                  const MemoryAccesses& accesses) {
+    const std::vector<std::vector<uint32_t>> loops_of =
+        lanes_ == MemoryLanes::Virtual ? counted_loops(cfg, segments)
+                                       : std::vector<std::vector<uint32_t>>(cfg.blocks().size());
+    for (uint32_t number = 0; number < cfg.blocks().size(); ++number) {
+      const CfgBlock& block = cfg.blocks()[number];
       for (uint32_t at = block.begin; block.reachable && at < block.end; ++at) {
-        auto access = accesses.find(module_.instruction(at));
+        const Instruction instruction = module_.instruction(at);
+        if (calls_accesses(instruction)) sites_.counted_calls.push_back({at, loops_of[number]});
+        auto access = accesses.find(instruction);
         if (!access) continue;
         if (sites_.memory.size() == kMaxMemorySites) {
           sites_.is_cut = true;
           return;
         }
-        add_access(at, std::move(*access));
+        add_access(at, std::move(*access), loops_of[number]);
       }
     }
   }
 
-  void add_access(uint32_t at, MemoryAccess access) {
+  // Adds the loops of a function. Returns those around each block.
+  std::vector<std::vector<uint32_t>> counted_loops(const Cfg& cfg,
+                                                   std::span<const CfgSegment> segments) {
+    const std::vector<uint32_t> first = begins_of_blocks(segments);
+    std::vector<bool> seen(cfg.blocks().size());
+    std::vector<std::vector<uint32_t>> loops_of(cfg.blocks().size());
+    for (uint32_t header = 0; header < cfg.blocks().size(); ++header) {
+      const CfgBlock& block = cfg.blocks()[header];
+      if (block.merge != MergeKind::Loop || !block.reachable) continue;
+      const std::vector<uint32_t> inside = blocks_of_loop(cfg, header, seen);
+      const auto number = static_cast<uint32_t>(sites_.counted_loops.size());
+      sites_.counted_loops.push_back({first[header], entries_of(cfg, header, inside)});
+      for (const uint32_t of_loop : inside) loops_of[of_loop].push_back(number);
+    }
+    return loops_of;
+  }
+
+  // Functions with an access, or that call such a function.
+  void find_functions_with_accesses(const MemoryAccesses& accesses) {
+    has_accesses_.resize(module_.functions().size());
+    const uint32_t entry = graph_.segments[graph_.entry_segment].function;
+    for (const uint32_t index : module_.calls().callees_first(entry)) {
+      const Function& function = module_.functions()[index];
+      for (uint32_t i = function.begin; i < function.end && !has_accesses_[index]; ++i) {
+        const Instruction instruction = module_.instruction(i);
+        has_accesses_[index] = accesses.find(instruction) || calls_accesses(instruction);
+      }
+    }
+  }
+
+  bool calls_accesses(const Instruction& instruction) const {
+    if (has_accesses_.empty() || instruction.opcode() != Op::OpFunctionCall) return false;
+    const uint32_t callee = module_.function_index(instruction.operand(0));
+    return callee != kNone && has_accesses_[callee];
+  }
+
+  void add_access(uint32_t at, MemoryAccess access, const std::vector<uint32_t>& loops) {
     const bool is_shared = access.storage == spv::StorageClass::Workgroup;
     MemorySite site{at, add_counter(at, SiteSlot::RequestedBytes), MemorySite::Units::None,
-                    std::move(access)};
-    if (use_subgroups_ && (!is_shared || site.access.extent <= kMaxSharedExtent)) {
+                    std::move(access), loops};
+    if (lanes_ != MemoryLanes::None && (!is_shared || site.access.extent <= kMaxSharedExtent)) {
       site.units = is_shared ? MemorySite::Units::Banks : MemorySite::Units::Sectors;
       add_counter(at, SiteSlot::Subgroups);
       add_counter(at, is_shared ? SiteSlot::ExtraPasses : SiteSlot::Sectors);
       if (!is_shared) add_counter(at, SiteSlot::Lines);
+      if (lanes_ == MemoryLanes::Virtual) {
+        if (is_shared) {
+          add_counter(at, SiteSlot::ExtraPasses);
+          plan_.site_counters.back().subtracts = true;
+        }
+        add_counter(at, SiteSlot::MissedAccesses);
+      }
     }
     sites_.memory.push_back(std::move(site));
   }
@@ -439,12 +500,13 @@ class SitePlanner {
   const Module& module_;
   const SegmentGraph& graph_;
   const SiteOptions& options_;
-  bool use_subgroups_;
+  MemoryLanes lanes_;
   CounterPlan& plan_;
   SourceInfo sources_;
   SitePlan sites_;
   uint32_t value_counters_ = 0;
-  std::vector<bool> is_long_;  // by function
+  std::vector<bool> is_long_;       // by function
+  std::vector<bool> has_accesses_;  // by function; empty unless subgroups are virtual
 };
 
 }  // namespace
@@ -482,8 +544,8 @@ CheckedValues checked_values(const Module& module, const Instruction& instructio
 }
 
 SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, bool use_subgroups, CounterPlan& plan) {
-  return SitePlanner(analyzed, graph, options, use_subgroups, plan).find();
+                    const SiteOptions& options, MemoryLanes lanes, CounterPlan& plan) {
+  return SitePlanner(analyzed, graph, options, lanes, plan).find();
 }
 
 }  // namespace tally::spirv

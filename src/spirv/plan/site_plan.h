@@ -66,13 +66,25 @@ struct ClockSite {
   std::vector<uint32_t> ends;    // before these
 };
 // An access to memory. Its counters are RequestedBytes, then Subgroups and Sectors and Lines, or
-// Subgroups and ExtraPasses, in that order.
+// Subgroups and ExtraPasses, in that order. In virtual subgroups a second counter of ExtraPasses,
+// which is subtracted, follows the first, and MissedAccesses is the last.
 struct MemorySite {
   enum class Units { None, Sectors, Banks };
   uint32_t instruction;
   uint32_t first_counter;
   Units units;
   MemoryAccess access;
+  std::vector<uint32_t> loops = {};  // around it in its function: SitePlan::counted_loops
+};
+// Where lanes can be known to be together: in the same iterations of the same loops, in functions
+// that the same calls entered. Only for virtual subgroups.
+struct CountedLoop {
+  uint32_t begin;                // an iteration begins before this instruction
+  std::vector<uint32_t> before;  // the loop is entered after these
+};
+struct CountedCall {
+  uint32_t instruction;
+  std::vector<uint32_t> loops;  // around it in its function
 };
 // The conflicts of accesses to workgroup memory that extend further are not counted.
 inline constexpr uint32_t kMaxSharedExtent = 16;
@@ -82,14 +94,18 @@ struct SitePlan {
   std::vector<ValueSite> values;
   std::vector<ClockSite> clocks;  // the whole shader first
   std::vector<MemorySite> memory;
+  std::vector<CountedLoop> counted_loops;
+  std::vector<CountedCall> counted_calls;
   bool is_cut = false;  // there are more sites than are counted
 
   bool empty() const { return loops.empty() && values.empty() && clocks.empty() && memory.empty(); }
 };
 
-// Adds the counters to `plan`. Without subgroup operations, only the bytes of accesses to memory
-// are counted.
+// Whose sectors, lines and passes are counted; None: only the bytes of accesses.
+enum class MemoryLanes { None, Device, Virtual };
+
+// Adds the counters to `plan`.
 SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, bool use_subgroups, CounterPlan& plan);
+                    const SiteOptions& options, MemoryLanes lanes, CounterPlan& plan);
 
 }  // namespace tally::spirv

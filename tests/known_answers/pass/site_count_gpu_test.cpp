@@ -11,6 +11,7 @@
 
 #include "discard_in_loop.frag.h"
 #include "full_screen.vert.h"
+#include "lanes.comp.h"
 #include "loops.comp.h"
 #include "memory.comp.h"
 #include "spirv/analysis/sites.h"
@@ -184,36 +185,42 @@ struct AccessPattern {
   std::function<int(uint32_t id)> begin;
 };
 
+// Adds what lanes that are together touch, of which each begins at one of these bytes.
+void add_together(const AccessPattern& access, const std::vector<uint32_t>& begins,
+                  SlotNumbers& numbers) {
+  std::set<uint32_t> sectors, lines, words;
+  for (const uint32_t begin : begins) {
+    for (uint32_t byte = begin; byte < begin + access.extent; ++byte) {
+      sectors.insert(byte / 32);
+      lines.insert(byte / 128);
+      words.insert(byte / 4);
+    }
+  }
+  ++numbers[SiteSlot::Subgroups];
+  if (access.is_shared) {
+    std::map<uint32_t, uint64_t> of_bank;
+    uint64_t most = 0;
+    for (const uint32_t word : words) most = std::max(most, ++of_bank[word % 32]);
+    const uint64_t extra = most - (words.size() + 31) / 32;
+    if (extra != 0) numbers[SiteSlot::ExtraPasses] += extra;
+  } else {
+    numbers[SiteSlot::Sectors] += sectors.size();
+    numbers[SiteSlot::Lines] += lines.size();
+  }
+}
+
 SlotNumbers touched(const AccessPattern& access, uint32_t invocations, uint32_t subgroup_size) {
   SlotNumbers numbers;
   for (uint32_t first = 0; first < invocations; first += subgroup_size) {
-    std::set<uint32_t> sectors, lines, words;
-    uint32_t lanes = 0;
+    std::vector<uint32_t> begins;
     for (uint32_t id = first; id < std::min(first + subgroup_size, invocations); ++id) {
-      const int begin = access.begin(id);
-      if (begin < 0) continue;
-      ++lanes;
-      for (uint32_t i = 0; i < access.extent; ++i) {
-        const uint32_t byte = static_cast<uint32_t>(begin) + i;
-        sectors.insert(byte / 32);
-        lines.insert(byte / 128);
-        words.insert(byte / 4);
-      }
+      if (const int begin = access.begin(id); begin >= 0)
+        begins.push_back(static_cast<uint32_t>(begin));
     }
-    if (lanes == 0) continue;
-    numbers[SiteSlot::RequestedBytes] += uint64_t{lanes} * access.bytes;
+    if (begins.empty()) continue;
+    numbers[SiteSlot::RequestedBytes] += begins.size() * access.bytes;
     if (subgroup_size == 1) continue;  // without subgroup operations
-    ++numbers[SiteSlot::Subgroups];
-    if (access.is_shared) {
-      std::map<uint32_t, uint64_t> of_bank;
-      uint64_t most = 0;
-      for (const uint32_t word : words) most = std::max(most, ++of_bank[word % 32]);
-      const uint64_t extra = most - (words.size() + 31) / 32;
-      if (extra != 0) numbers[SiteSlot::ExtraPasses] += extra;
-    } else {
-      numbers[SiteSlot::Sectors] += sectors.size();
-      numbers[SiteSlot::Lines] += lines.size();
-    }
+    add_together(access, begins, numbers);
   }
   return numbers;
 }
@@ -282,6 +289,89 @@ TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_work
     const uint32_t size = by_subgroup ? context.subgroup_size() : 1;
     for (size_t i = 0; i < sites.size(); ++i) {
       EXPECT_EQ(sites[i].second, touched(accesses[i], kInvocations, size)) << i;
+    }
+  }
+  for (const uint32_t lanes : {32u, 64u}) {
+    const Way way{.shards_log2 = 1, .sites = {.memory = true, .memory_lanes = lanes}};
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    const auto sites = numbers_of(outcome.counts[0].blocks);
+    ASSERT_EQ(sites.size(), accesses.size());
+    for (size_t i = 0; i < sites.size(); ++i) {
+      EXPECT_EQ(sites[i].second, touched(accesses[i], kInvocations, lanes)) << i;
+    }
+  }
+}
+
+// The accesses of an instruction by the lanes of virtual subgroups.
+class TogetherLanes {
+ public:
+  TogetherLanes(bool is_shared, uint32_t lanes) : access_{is_shared, 4, 4, {}}, lanes_(lanes) {}
+
+  // `where`: what lanes that are together have in common.
+  void add(uint32_t group, uint32_t lane, std::vector<uint32_t> where, uint32_t word) {
+    where.insert(where.end(), {group, lane / lanes_});
+    begins_[where].push_back(4 * word);
+  }
+  SlotNumbers numbers() const {
+    SlotNumbers numbers;
+    for (const auto& [where, begins] : begins_) {
+      numbers[SiteSlot::RequestedBytes] += begins.size() * access_.bytes;
+      add_together(access_, begins, numbers);
+    }
+    return numbers;
+  }
+
+ private:
+  AccessPattern access_;
+  uint32_t lanes_;
+  std::map<std::vector<uint32_t>, std::vector<uint32_t>> begins_;
+};
+
+// The accesses of lanes.comp, in the order of the code.
+std::vector<SlotNumbers> accesses_of_lanes(uint32_t groups, uint32_t lanes) {
+  constexpr uint32_t kLanes = 96, kSink = 0, kWords = 288;
+  TogetherLanes words(false, lanes), line(true, lanes), sink(false, lanes), called(false, lanes);
+  for (uint32_t group = 0; group < groups; ++group) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const auto call = [&](uint32_t number, uint32_t index) {
+        for (uint32_t i = 0; i <= index % 3; ++i)
+          called.add(group, lane, {number, i}, kWords + index * 4 + i * 256);
+      };
+      for (uint32_t i = 0; i < 4; ++i) {
+        if ((lane + i) % 4 == 0) continue;
+        for (uint32_t j = 0; j < (lane + i) % 5; ++j) {
+          words.add(group, lane, {i, j}, kWords + lane + 512 * i + 64 * j);
+          line.add(group, lane, {i, j}, lane * 8 + j);
+        }
+      }
+      if (lane % 2 == 0) call(0, lane);
+      call(1, lane + 1);
+      if (lane % 7 != 6) sink.add(group, lane, {}, kSink + group * kLanes + lane);
+    }
+  }
+  return {words.numbers(), line.numbers(), sink.numbers(), called.numbers()};
+}
+
+TEST(SiteCountGpu, virtual_subgroups_are_those_of_the_same_iterations_and_calls) {
+  constexpr uint32_t kGroups = 3;
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, words_of(lanes_comp)}};
+  program.values.assign(288 + 4096, 7);
+  program.groups[0] = kGroups;
+  const Outcome plain = run_program(context, program);
+  for (const uint32_t lanes : {32u, 64u}) {
+    for (const bool narrow : {false, true}) {
+      const Way way{.narrow = narrow, .sites = {.memory = true, .memory_lanes = lanes}};
+      SCOPED_TRACE(to_string(way));
+      const Outcome outcome = run_program(context, program, way);
+      EXPECT_EQ(outcome.values, plain.values);
+      const auto sites = numbers_of(outcome.counts[0].blocks);
+      const std::vector<SlotNumbers> expected = accesses_of_lanes(kGroups, lanes);
+      ASSERT_EQ(sites.size(), expected.size());
+      for (size_t i = 0; i < sites.size(); ++i) EXPECT_EQ(sites[i].second, expected[i]) << i;
     }
   }
 }
