@@ -75,12 +75,12 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
   const std::pair<bool, const char*> sites[] = {{options.loops, "loops"},
                                                 {options.values, "values"},
                                                 {!options.clocks.empty(), "cycles"},
-                                                {options.memory, "memory accesses"}};
+                                                {!options.memory.empty(), "memory accesses"}};
   for (const auto& [wanted, what] : sites) {
     if (wanted && model.site_metrics.empty())
       lines.push_back(fmt::format("no {}: {}", what, kNative));
   }
-  if (options.memory && !model.site_metrics.empty() &&
+  if (!options.memory.empty() && !model.site_metrics.empty() &&
       !has_values(model, spirv::SiteSlot::Subgroups)) {
     lines.emplace_back(
         "no sectors and bank conflicts: no accesses ran, or the driver has no subgroup "
@@ -97,7 +97,7 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
     lines.push_back(fmt::format("no SIMD efficiency: {}", kNative));
   } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
     lines.emplace_back(
-        options.loops || options.values || options.memory
+        options.loops || options.values || !options.memory.empty()
             ? "no SIMD efficiency: the driver has no subgroup operations in the stages that ran, "
               "or cannot count subgroups with --loops, --values or --memory (tally doctor)"
             : "no SIMD efficiency: the driver has no subgroup operations in the stages that ran "

@@ -24,6 +24,7 @@ constexpr uint64_t kMaxRequest = 1'000'000;  // frames
 constexpr const char* kDefaultRegion = "8x8";
 constexpr const char* kDefaultClocks = "64";
 constexpr uint64_t kMaxClocks = 65536;
+constexpr uint64_t kLeastLanes = 4, kMostLanes = 128;
 
 // A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
@@ -69,6 +70,14 @@ Status check_clocks(const std::string& text) {
   const uint64_t number = parse_count(text);
   if (std::has_single_bit(number) && number <= kMaxClocks) return {};
   return Error{fmt::format("--clocks={}: not a power of two up to {}", text, kMaxClocks)};
+}
+
+Status check_memory(const std::string& text) {
+  if (text.empty() || text == "true") return {};
+  const uint64_t number = parse_count(text);
+  if (std::has_single_bit(number) && number >= kLeastLanes && number <= kMostLanes) return {};
+  return Error{
+      fmt::format("--memory={}: not a power of two from {} to {}", text, kLeastLanes, kMostLanes)};
 }
 
 bool ends_at_labels(const RunOptions& options) { return !options.frame_label.empty(); }
@@ -127,6 +136,7 @@ Status check(const RunOptions& options) {
   if (Status ends = check_frame_ends(options); !ends) return ends;
   if (Status replaced = check_replacements(options.replacements); !replaced) return replaced;
   if (Status clocks = check_clocks(options.clocks); !clocks) return clocks;
+  if (Status memory = check_memory(options.memory); !memory) return memory;
   return check_regions(options);
 }
 
@@ -159,7 +169,9 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (options.values) environment["TALLY_COUNT_VALUES"] = "1";
   if (!options.clocks.empty())
     environment["TALLY_CLOCKS"] = options.clocks == "true" ? kDefaultClocks : options.clocks;
-  if (options.memory) environment["TALLY_COUNT_MEMORY"] = "1";
+  if (!options.memory.empty()) environment["TALLY_COUNT_MEMORY"] = "1";
+  if (!options.memory.empty() && options.memory != "true")
+    environment["TALLY_MEMORY_LANES"] = options.memory;
   set_subgroups(environment, options.divergence);
   if (options.all_extensions) environment["TALLY_HIDE_EXTENSIONS"] = "0";
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
@@ -311,9 +323,12 @@ void declare_options(CLI::App& command, RunOptions& options) {
                 "Also count the cycles of shaders, their loops and their calls in one of 64 "
                 "subgroups, or with --clocks=N of one of N")
       ->type_name("[=N]");
-  command.add_flag("--memory", options.memory,
-                   "Also count the bytes, sectors and lines of buffers that each access touches, "
-                   "and bank conflicts of workgroup memory");
+  command
+      .add_flag("--memory", options.memory,
+                "Also count the bytes, sectors and lines of buffers that each access touches, "
+                "and bank conflicts of workgroup memory; with --memory=N as if subgroups of "
+                "compute shaders had N lanes")
+      ->type_name("[=N]");
   command.add_flag("--divergence", options.divergence,
                    "Also count the subgroups that execute each block: reports show the SIMD "
                    "efficiency");

@@ -38,7 +38,7 @@ struct RunOptions {
   bool loops = false;
   bool values = false;
   std::string clocks;  // one of so many subgroups is timed; "true": the default
-  bool memory = false;
+  std::string memory;  // lanes of a virtual subgroup; "true": the device's
   bool divergence = false;
   bool all_extensions = false;
   bool force = false;

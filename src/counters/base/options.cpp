@@ -98,6 +98,8 @@ Options parse_options(const Settings& settings) {
     options.clocks_log2 = static_cast<uint32_t>(std::bit_width(clocks)) - 1;
   }
   options.count_memory = settings.flag("count_memory", options.count_memory);
+  options.memory_lanes =
+      std::bit_floor(static_cast<uint32_t>(settings.number("memory_lanes", 0, 0, 128)));
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});

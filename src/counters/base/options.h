@@ -41,6 +41,7 @@ struct Options {
   bool count_values = false;
   std::optional<uint32_t> clocks_log2;  // one of so many subgroups is timed; none: no subgroup
   bool count_memory = false;
+  uint32_t memory_lanes = 0;  // of virtual subgroups in compute: a power of two; 0: the device's
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
   CompileAhead compile_ahead = CompileAhead::Auto;
   bool validate_spirv = false;

@@ -138,6 +138,12 @@ uint32_t packed_draw_index_locations(const DeviceCreation& creation) {
   return all > kBuiltIns ? all - kBuiltIns : 0;
 }
 
+// 64 MiB in all. A GPU runs more workgroups at a time.
+spirv::LaneSets lane_sets(const PhysicalDevice& gpu) {
+  const bool cpu = gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  return {.sets_log2 = cpu ? 6u : 8u, .entries_log2 = cpu ? 16u : 14u};
+}
+
 InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   const PhysicalDevice& gpu = creation.gpu();
   const Options& options = creation.options();
@@ -159,7 +165,10 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
                          .values = options.count_values,
                          .clocks = options.clocks_log2 && gpu.subgroup_clock,
                          .clocks_log2 = options.clocks_log2.value_or(0),
-                         .memory = options.count_memory};
+                         .memory = options.count_memory,
+                         .memory_lanes = options.memory_lanes,
+                         .lane_sets = lane_sets(gpu),
+                         .workgroup_bytes = gpu.properties.limits.maxComputeSharedMemorySize};
   }
   result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);

@@ -43,4 +43,14 @@ void HostBlocks::reset() {
   used_ = 0;
 }
 
+std::unique_ptr<Chunk> make_lane_sets(const MemoryContext& context, spirv::LaneSets& sets) {
+  VkResult result = VK_SUCCESS;
+  auto chunk = Chunk::create(context, Chunk::Use::HostRecords, sets.bytes(), result);
+  if (!chunk) return nullptr;
+  std::fill_n(chunk->host(), sets.bytes(), std::byte{0});
+  chunk->flush(0, sets.bytes());
+  sets.address = chunk->address();
+  return chunk;
+}
+
 }  // namespace tally::counters

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "counters/memory/record_pool.h"
 #include "counters/memory/word_pool.h"
+#include "spirv/plan/options.h"
 
 namespace tally::counters {
 
@@ -74,5 +76,8 @@ struct DeviceMemory {
     return memory;
   }
 };
+
+// Memory for the sets, all zeros; sets the address. Null if there is none.
+std::unique_ptr<Chunk> make_lane_sets(const MemoryContext& context, spirv::LaneSets& sets);
 
 }  // namespace tally::counters

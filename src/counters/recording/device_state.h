@@ -28,15 +28,19 @@ struct CommandPool {
 
 struct DeviceState {
   DeviceState(const DeviceContext& device_context, const MemoryContext& memory_context,
-              const PipelineNeeds& needs, const LayoutRules& rules,
-              const InstrumenterOptions& options, const ShardTable& shards, size_t compile_threads)
+              const PipelineNeeds& needs, const LayoutRules& rules, InstrumenterOptions options,
+              const ShardTable& shards, size_t compile_threads)
       : context(device_context),
         memory(memory_context),
+        lane_sets(options.pass.sites.memory_lanes == 0
+                      ? nullptr
+                      : make_lane_sets(memory.host_context, options.pass.sites.lane_sets)),
         objects(context, needs, rules, options, compile_threads),
         instrumentation(needs.instrumentation, shards) {}
 
   const DeviceContext context;
   DeviceMemory memory;
+  std::unique_ptr<Chunk> lane_sets;  // null unless subgroups are virtual
   ObjectState objects;
   InstrumentationState instrumentation;
   std::unique_ptr<RegionState> regions;  // null where counters by region are not enabled

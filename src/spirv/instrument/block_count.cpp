@@ -284,12 +284,19 @@ bool only_counts(const BlockCountOptions& options) {
          !(options.packed_draw_indices && options.stage == ExecutionModel::Vertex);
 }
 
-// Tells the user which functions are not counted, and whether there are sites that are not.
-std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites) {
+// Tells the user which functions are not counted, and what is not counted of sites.
+std::string left_out(const Module& module, const SegmentGraph& graph, bool cuts_sites,
+                     bool lacks_lanes) {
   std::string sites =
       cuts_sites
           ? "it has more loops, calls, lines with values or accesses to memory than are counted"
           : "";
+  if (lacks_lanes) {
+    sites += fmt::format(
+        "{}only the bytes of its accesses are counted: its workgroup memory "
+        "leaves no room for virtual subgroups, or the device has no memory",
+        sites.empty() ? "" : "; ");
+  }
   if (graph.left_out.empty()) return sites;
   const uint32_t id = module.functions()[graph.left_out.front()].id;
   const std::string name = module.name_of(id);
@@ -304,7 +311,7 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan, const Segment
   return {{module.words().begin(), module.words().end()},
           std::move(plan),
           std::nullopt,
-          left_out(module, graph, false)};
+          left_out(module, graph, false, false)};
 }
 
 // The nesting of the code that the pass adds.
@@ -342,12 +349,9 @@ Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const Ent
   return safe;
 }
 
-// `options`: what `wanted` became.
-MemoryLanes memory_lanes(const BlockCountOptions& wanted, const BlockCountOptions& options,
-                         bool use_subgroups) {
+MemoryLanes memory_lanes(const BlockCountOptions& options, bool use_subgroups, bool lacks_lanes) {
   if (options.sites.memory_lanes != 0) return MemoryLanes::Virtual;
-  const bool lacks = wanted.sites.memory_lanes != 0 && options.stage == ExecutionModel::GLCompute;
-  return use_subgroups && !lacks ? MemoryLanes::Device : MemoryLanes::None;
+  return use_subgroups && !lacks_lanes ? MemoryLanes::Device : MemoryLanes::None;
 }
 
 Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryPoint& entry,
@@ -363,6 +367,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   if (Status status = check_options(options); !status) return status.error();
   const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;
+  const bool lacks_lanes = options.stage == ExecutionModel::GLCompute && wanted.sites.memory &&
+                           wanted.sites.memory_lanes != options.sites.memory_lanes;
   const bool count_subgroups = options.count_subgroups && use_subgroups;
 
   CounterPlacement placed;
@@ -372,8 +378,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   SitePlan sites;
   if (options.count_blocks && options.sites.any()) {
-    sites = plan_sites(analyzed, *graph, options.sites, memory_lanes(wanted, options, use_subgroups),
-                       placed.plan);
+    const MemoryLanes lanes = memory_lanes(options, use_subgroups, lacks_lanes);
+    sites = plan_sites(analyzed, *graph, options.sites, lanes, placed.plan);
   }
   const bool moves = moves_push_constants(module, entry, options.address);
   if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {
@@ -409,6 +415,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   std::optional<RecordWriter> record;
   std::unique_ptr<CounterCode> blocks;
   const bool cuts_sites = sites.is_cut;
+  const bool has_no_access = sites.memory.empty();
   std::optional<SiteCounting> site_code;
   if (placed.plan.record_counters() != 0) {
     record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr, placed.plan);
@@ -441,7 +448,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   const bool tests_early =
       declares_early_tests(module, entry) || adds_early_tests(module, entry, options);
   return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids,
-                          left_out(module, *graph, cuts_sites), tests_early};
+                          left_out(module, *graph, cuts_sites, lacks_lanes && !has_no_access),
+                          tests_early};
 }
 
 }  // namespace

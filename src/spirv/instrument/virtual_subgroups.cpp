@@ -8,9 +8,9 @@ using spv::Op;
 
 namespace {
 
-// What a key is about.
+// The subject of a key.
 enum Tag : uint32_t { kTogether, kSector, kLine, kShared };
-// Of workgroup memory, in the order in which a word is entered; kTogether comes first.
+// The steps by which a word of workgroup memory is entered; kFirst enters that lanes are together.
 enum State : uint32_t { kFirst, kWord, kWords, kBank, kMost };
 
 constexpr uint32_t kNew = 1u << 31;    // of an entry that was entered
@@ -298,7 +298,7 @@ void VirtualSubgroups::count_shared(InstructionBuilder& code, Access access) {
   });
 }
 
-// Adds to the number of an entry, or raises that of the fullest bank.
+// Adds to the number of an entry, or raises the number of the fullest bank.
 void VirtualSubgroups::note_number(InstructionBuilder& code, const ShardAddress& shard,
                                    const Access& access, uint32_t state, uint32_t entry) {
   const uint32_t set = set_of_group(code);
@@ -370,7 +370,7 @@ void VirtualSubgroups::make_enter_function() {
       });
 }
 
-// By the first invocation.
+// The first invocation does this.
 void VirtualSubgroups::take_set(InstructionBuilder& code) {
   const LaneSets& sets = tools_.context.options.sites.lane_sets;
   uint32_t start = 0;
@@ -400,7 +400,7 @@ void VirtualSubgroups::take_set(InstructionBuilder& code) {
   on_group(code, Op::OpAtomicExchange, running_, constant(0));
 }
 
-// By the last invocation.
+// The last invocation does this.
 void VirtualSubgroups::empty_set(InstructionBuilder& code) {
   const uint32_t set = set_of_group(code);
   code.if_then(compare(code, Op::OpINotEqual, set, constant(0)), [&] {
