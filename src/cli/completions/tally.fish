@@ -22,7 +22,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l branches -d 'Also coun
 complete -c tally -n '__fish_seen_subcommand_from run' -l loops -d 'Also count the runs of each loop: iterations, longest run, lengths'
 complete -c tally -n '__fish_seen_subcommand_from run' -l values -d 'Also count NaNs, infinities, denormals, divisions by zero, roots of negatives and indices out of range, by line'
 complete -c tally -n '__fish_seen_subcommand_from run' -l clocks -d 'Also count the cycles of shaders, their loops and their calls in one of 64 subgroups, or with --clocks=N of one of N'
-complete -c tally -n '__fish_seen_subcommand_from run' -l memory -d 'Also count the bytes, sectors and lines of buffers that each access touches, and bank conflicts of workgroup memory'
+complete -c tally -n '__fish_seen_subcommand_from run' -l memory -d 'Also count the bytes, sectors and lines of buffers that each access touches, and bank conflicts of workgroup memory; with --memory=N as if subgroups of compute shaders had N lanes'
 complete -c tally -n '__fish_seen_subcommand_from run' -l divergence -d 'Also count the subgroups that execute each block: reports show the SIMD efficiency'
 complete -c tally -n '__fish_seen_subcommand_from run' -l all-extensions -d 'Do not hide the extensions whose shaders cannot be counted; a message names those that the application enables'
 complete -c tally -n '__fish_seen_subcommand_from run' -l driver -x -d 'Use the driver whose manifest is this file or matches this name'
