@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each rule of `tally explain` finds the program that has what it looks for, and not the one that has not.
 
-Usage: explain.py TALLY APP
+Usage: explain.py TALLY APP MEMORY_APP
 """
 import json
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-TALLY, APP = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:])
+TALLY, APP, MEMORY_APP = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:])
 
 # rule -> the cases of the application that have it, those that have not, and numbers that its sentence holds.
 RULES = {
@@ -25,6 +25,10 @@ RULES = {
     "empty-pass": (["empty-pass"], ["overdraw"], ["2 of 3 passes"]),
     "tiny-commands": (["tiny-commands"], ["no-tiny-commands"], ["200 of 200 dispatches", "12,800 together"]),
     "small-workgroup": (["small-workgroup"], ["no-small-workgroup"], ["8 x 1 x 1", "25.0 % full"]),
+    "uncoalesced": (["memory:uncoalesced"], ["memory:coalesced", "memory:bank-conflicts"],
+                    ["8.0 times the sectors", "4,096 instead of 512"]),
+    "bank-conflicts": (["memory:bank-conflicts"], ["memory:coalesced"], ["3,968 extra passes", "31.0 each time"]),
+    "read-after-write": (["memory:read-after-write"], ["memory:coalesced"], ["4,096 loads of reread.comp"]),
     "low-simd-efficiency": (["low-simd-efficiency"], ["no-small-workgroup"], ["of the lanes of groups.comp work"]),
 }
 
@@ -34,7 +38,10 @@ failures = []
 def findings(folder, case):
     capture = folder / f"{case}.tally"
     if not capture.exists():
-        subprocess.run([TALLY, "run", "--divergence", "-o", capture, "--", APP, case], check=True, capture_output=True)
+        of_memory = case.startswith("memory:")
+        app = [MEMORY_APP, case.removeprefix("memory:")] if of_memory else [APP, case]
+        option = "--memory=32" if of_memory else "--divergence"
+        subprocess.run([TALLY, "run", option, "-o", capture, "--", *app], check=True, capture_output=True)
     made = subprocess.run([TALLY, "explain", "--format", "json", capture], capture_output=True, text=True)
     if made.returncode not in (0, 1):
         failures.append(f"{case}: exit status {made.returncode}: {made.stderr}")

@@ -11,6 +11,7 @@
 
 #include "analysis/cost/line_costs.h"
 #include "analysis/findings/code_facts.h"
+#include "analysis/findings/memory_facts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
@@ -18,6 +19,8 @@
 #include "catalogue/stages.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/analysis/loop_bounds.h"
+#include "spirv/analysis/site_places.h"
+#include "spirv/analysis/sites.h"
 #include "spirv/analysis/source_info.h"
 
 namespace tally::analysis {
@@ -37,9 +40,12 @@ enum class Rule {
   SmallWorkgroup,
   EmptyPass,
   SameCode,
+  Uncoalesced,
+  BankConflicts,
+  ReadAfterWrite,
 };
 
-constexpr std::array<FindingRule, 13> kRules = {{
+constexpr std::array<FindingRule, 16> kRules = {{
     {"vertex-bound", "vertices take most of the work of draws",
      "coarser levels of detail, culling of whole objects, index order for the vertex cache, work "
      "moved to the application or to vertex formats"},
@@ -68,6 +74,13 @@ constexpr std::array<FindingRule, 13> kRules = {{
      "leave the pass out, or clear with the pass that draws"},
     {"same-code", "shaders differ in names and debug information alone",
      "one module, and one pipeline where the state allows it"},
+    {"uncoalesced", "accesses touch at least twice the sectors of memory that their bytes fill",
+     "neighbours in a subgroup that access neighbours in memory: arrays of each member in place of "
+     "an array of structs, a transposition through workgroup memory"},
+    {"bank-conflicts", "accesses to workgroup memory wait for each other in its banks",
+     "a row that is one word longer, another order of the elements"},
+    {"read-after-write", "invocations load what they have just stored",
+     "keep the value in a variable: the compiler may not know that nothing changes the memory"},
 }};
 
 const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
@@ -76,6 +89,7 @@ constexpr size_t kMaxPlaces = 5;
 constexpr double kLeastShare = 0.005;  // of the work, of a finding and of a shader
 constexpr uint64_t kTinyInvocations = 256;
 constexpr uint64_t kManyCommands = 100;
+constexpr uint64_t kManySectors = 100;
 constexpr uint64_t kSubgroup = 32;  // of most hardware
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
@@ -120,6 +134,9 @@ class Finder {
   Result<Findings> run(const Progress& progress) {
     collect_shaders();
     if (const Status status = collect_commands(progress); !status) return status.error();
+    auto memory = find_memory_lines(model_, codes_, variants_, progress);
+    if (!memory) return memory.error();
+    memory_ = std::move(*memory);
     find_bound();
     find_overdraw();
     find_tiny_commands();
@@ -134,6 +151,9 @@ class Finder {
       find_uniform_work(ran);
       find_low_efficiency(ran);
       find_small_workgroups(ran);
+      find_uncoalesced(ran);
+      find_bank_conflicts(ran);
+      find_reads_after_writes(ran);
     }
     std::erase_if(found_.list, [](const CostFinding& finding) {
       return finding.share > 0 && finding.share < kLeastShare;
@@ -545,6 +565,102 @@ class Finder {
                     percent(ratio(invocations, kSubgroup))));
   }
 
+  // ---- Rules over accesses to memory
+
+  struct MemoryPlace {
+    uint64_t too_many;
+    const MemoryLine* line;
+    std::string numbers;
+  };
+
+  void add_memory(Rule rule, const Ran& ran, std::string text, std::vector<MemoryPlace> found) {
+    std::ranges::stable_sort(found, std::greater(), &MemoryPlace::too_many);
+    std::vector<FindingPlace> places;
+    for (const MemoryPlace& at : found) {
+      std::string numbers =
+          fmt::format("{} of {}: {}", at.line->access, at.line->resource, at.numbers);
+      places.push_back(at.line->location ? place(ran, at.line->location, std::move(numbers))
+                                         : place_of_block(ran, at.line->block, std::move(numbers)));
+    }
+    add(rule, 0, std::move(text), std::move(places));
+  }
+
+  // Small subgroups cannot fill a sector with a word each: one each is then the least.
+  void find_uncoalesced(const Ran& ran) {
+    uint64_t all = 0, touched = 0, filled = 0;
+    for (const MemoryLine& line : memory_) all = saturating_sum(all, line.sectors);
+    std::vector<MemoryPlace> found;
+    for (const MemoryLine& line : memory_) {
+      if (line.variant != ran.variant || line.sectors == 0) continue;
+      const uint64_t least = std::max(line.subgroups, line.bytes / spirv::kSectorBytes);
+      if (line.sectors < saturating_product(2, least) || ratio(line.sectors, all) < 0.01) continue;
+      touched = saturating_sum(touched, line.sectors);
+      filled = saturating_sum(filled, least);
+      found.push_back({line.sectors - least, &line,
+                       fmt::format("{} sectors for {} bytes", with_separators(line.sectors),
+                                   with_separators(line.bytes))});
+    }
+    if (found.empty() || touched < kManySectors) return;
+    std::string text = fmt::format(
+        "{} of {} touch {:.1f} times the sectors of 32 bytes that they could fill: {} instead of "
+        "{}",
+        counted(found.size(), "access"), subject(ran), ratio(touched, filled),
+        with_separators(touched), with_separators(filled));
+    add_memory(Rule::Uncoalesced, ran, std::move(text), std::move(found));
+  }
+
+  void find_bank_conflicts(const Ran& ran) {
+    uint64_t extra = 0, subgroups = 0;
+    std::vector<MemoryPlace> found;
+    for (const MemoryLine& line : memory_) {
+      if (line.variant != ran.variant || line.subgroups < kSubgroup) continue;
+      const double passes = ratio(line.extra_passes, line.subgroups);
+      if (passes < 0.5) continue;
+      extra = saturating_sum(extra, line.extra_passes);
+      subgroups = saturating_sum(subgroups, line.subgroups);
+      found.push_back(
+          {line.extra_passes, &line, fmt::format("{:.1f} extra passes a subgroup", passes)});
+    }
+    if (found.empty()) return;
+    std::string text = fmt::format(
+        "{} of {} to workgroup memory take {} extra passes over its banks, {:.1f} each "
+        "time that a subgroup makes one",
+        counted(found.size(), "access"), subject(ran), with_separators(extra),
+        ratio(extra, subgroups));
+    add_memory(Rule::BankConflicts, ran, std::move(text), std::move(found));
+  }
+
+  void find_reads_after_writes(const Ran& ran) {
+    const spirv::Module& module = ran.code->module;
+    const spirv::MemoryAccesses accesses(module);
+    const auto blocks = ran.code->map.blocks();
+    uint64_t loads = 0;
+    std::vector<std::pair<uint64_t, FindingPlace>> found;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const uint64_t executions = totals_.executions(ran.variant, b);
+      if (executions < 1000) continue;
+      std::vector<uint32_t> offsets;
+      for (const uint32_t load : loads_of_stored(module, blocks[b], accesses))
+        offsets.push_back(module.word_offset(load));
+      for (const auto& at : spirv::site_places(module, ran.code->map, offsets)) {
+        const std::string resource =
+            resource_text(module, *accesses.find(module.instruction(at.instruction)));
+        std::string numbers = fmt::format("{} loads of {}", with_separators(executions), resource);
+        loads = saturating_sum(loads, executions);
+        found.emplace_back(executions, at.location ? place(ran, at.location, std::move(numbers))
+                                                   : place_of_block(ran, b, std::move(numbers)));
+      }
+    }
+    if (found.empty()) return;
+    std::ranges::stable_sort(found, std::greater(), &std::pair<uint64_t, FindingPlace>::first);
+    std::vector<FindingPlace> places;
+    for (auto& [value, at] : found) places.push_back(std::move(at));
+    add(Rule::ReadAfterWrite, 0,
+        fmt::format("{} loads of {} read what the same invocation stored just before",
+                    with_separators(loads), subject(ran)),
+        std::move(places));
+  }
+
   // ---- Modules with the same code
 
   void find_same_code() {
@@ -580,7 +696,8 @@ class Finder {
   const bool is_complete_;  // all work is known
 
   std::vector<Ran> ran_;  // the most work first
-  uint64_t work_ = 0;     // of all shaders
+  std::vector<MemoryLine> memory_;
+  uint64_t work_ = 0;  // of all shaders
   std::map<uint32_t, uint64_t> work_of_stage_, invocations_of_stage_;
   std::vector<uint64_t> most_invocations_;  // by command
   std::map<std::string, PassGroup> passes_;

@@ -300,4 +300,29 @@ std::string counted(uint64_t count, const std::string& singular) {
                                : "s");
 }
 
+std::string resource_text(const spirv::Module& module, const spirv::MemoryAccess& access) {
+  if (access.variable == 0) return "address";
+  const std::string name = module.name_of(access.variable);
+  if (access.storage == spv::StorageClass::Workgroup) {
+    return name.empty() ? "workgroup" : "workgroup " + name;
+  }
+  const auto number = [&](spv::Decoration decoration) {
+    return module.decoration(access.variable, decoration).value_or(0);
+  };
+  return fmt::format("{}.{}{}{}", number(spv::Decoration::DescriptorSet),
+                     number(spv::Decoration::Binding), name.empty() ? "" : " ", name);
+}
+
+std::string access_text(spirv::MemoryAccess::Kind kind) {
+  switch (kind) {
+    case spirv::MemoryAccess::Kind::Load:
+      return "load";
+    case spirv::MemoryAccess::Kind::Store:
+      return "store";
+    case spirv::MemoryAccess::Kind::Atomic:
+      break;
+  }
+  return "atomic";
+}
+
 }  // namespace tally::analysis

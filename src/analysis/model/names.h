@@ -7,8 +7,14 @@
 
 #include "analysis/model/model.h"
 #include "spirv/analysis/block_map.h"
+#include "spirv/analysis/memory_access.h"
 
 namespace tally::analysis {
+
+// The name of what an access to memory reads or writes: "0.1 Values", "workgroup tile", "address".
+std::string resource_text(const spirv::Module& module, const spirv::MemoryAccess& access);
+// "load", "store" or "atomic".
+std::string access_text(spirv::MemoryAccess::Kind kind);
 
 // Labels with their enclosing labels: "Frame / Shadow". The length of a path is bounded however
 // deep labels are nested: it shows the outermost labels, the number of omitted ones, and the

@@ -36,32 +36,6 @@ void add_slot(SlotValues& values, SiteSlot slot, uint64_t value) {
   total = spirv::is_maximum(slot) ? std::max(total, value) : saturating_sum(total, value);
 }
 
-// The name of what an access reads or writes, for users.
-std::string resource_text(const spirv::Module& module, const spirv::MemoryAccess& access) {
-  if (access.variable == 0) return "address";
-  const std::string name = module.name_of(access.variable);
-  if (access.storage == spv::StorageClass::Workgroup) {
-    return name.empty() ? "workgroup" : "workgroup " + name;
-  }
-  const auto number = [&](spv::Decoration decoration) {
-    return module.decoration(access.variable, decoration).value_or(0);
-  };
-  return fmt::format("{}.{}{}{}", number(spv::Decoration::DescriptorSet),
-                     number(spv::Decoration::Binding), name.empty() ? "" : " ", name);
-}
-
-std::string access_text(spirv::MemoryAccess::Kind kind) {
-  switch (kind) {
-    case spirv::MemoryAccess::Kind::Load:
-      return "load";
-    case spirv::MemoryAccess::Kind::Store:
-      return "store";
-    case spirv::MemoryAccess::Kind::Atomic:
-      break;
-  }
-  return "atomic";
-}
-
 // The values of a site, or of all sites of a line, of a shader variant.
 struct SiteRow {
   uint32_t variant;
@@ -570,6 +544,7 @@ Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSo
   fields.back().column.shown = false;
   fields.push_back(slot_field(SiteSlot::Lines, "lines", rows));
   fields.push_back(slot_field(SiteSlot::ExtraPasses, "extra passes", rows));
+  fields.push_back(slot_field(SiteSlot::MissedAccesses, "missed", rows));
   fields.push_back(text_field("text of the line", rows));
   Table table;
   table.id = "memory";

@@ -1,0 +1,130 @@
+// An application for the tests of `tally run --memory`: dispatches 64 workgroups of 64 invocations
+// that access memory as the case says. Usage: memory_app CASE.
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "columns.comp.h"
+#include "pointers.comp.h"
+#include "reread.comp.h"
+#include "support/check.h"
+#include "support/context.h"
+#include "support/memory.h"
+#include "support/pipeline.h"
+
+namespace {
+
+using namespace tally::test;
+
+constexpr uint32_t kGroups = 64, kInvocations = 64 * kGroups;
+
+void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row) {
+  Context context;
+  const Buffer values(context, VkDeviceSize{4} * stride * kInvocations);
+  const Buffer sums(context, VkDeviceSize{4} * kInvocations);
+  const StorageSet set(context, {values, sums});
+  const std::array<uint32_t, 2> numbers = {stride, row};
+  const std::array<VkSpecializationMapEntry, 2> entries = {{{0, 0, 4}, {1, 4, 4}}};
+  const VkSpecializationInfo constants{2, entries.data(), sizeof numbers, numbers.data()};
+  const VkDescriptorSetLayout layout_of_set = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&layout_of_set, 1});
+  const Pipeline pipeline = make_compute_pipeline(
+      context, {.shader = {.code = shader, .specialization = &constants}, .layout = layout});
+  context.run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    set.bind(commands, layout);
+    vkCmdDispatch(commands, kGroups, 1, 1);
+  });
+}
+
+// A descriptor set with an array of buffers.
+class ArraySet {
+ public:
+  ArraySet(const Context& context, std::span<const VkBuffer> buffers) {
+    const auto count = static_cast<uint32_t>(buffers.size());
+    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count,
+                                                  VK_SHADER_STAGE_ALL, nullptr};
+    VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    layout.bindingCount = 1;
+    layout.pBindings = &binding;
+    VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
+    check(vkCreateDescriptorSetLayout(context.device(), &layout, nullptr, &layout_handle));
+    layout_ = {context.device(), layout_handle};
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count};
+    VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+    pool.maxSets = 1;
+    pool.poolSizeCount = 1;
+    pool.pPoolSizes = &size;
+    VkDescriptorPool pool_handle = VK_NULL_HANDLE;
+    check(vkCreateDescriptorPool(context.device(), &pool, nullptr, &pool_handle));
+    pool_ = {context.device(), pool_handle};
+    VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+    allocate.descriptorPool = pool_handle;
+    allocate.descriptorSetCount = 1;
+    allocate.pSetLayouts = layout_.address();
+    check(vkAllocateDescriptorSets(context.device(), &allocate, &set_));
+    std::vector<VkDescriptorBufferInfo> infos;
+    for (const VkBuffer buffer : buffers) infos.push_back({buffer, 0, VK_WHOLE_SIZE});
+    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = set_;
+    write.descriptorCount = count;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = infos.data();
+    vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
+  }
+
+  VkDescriptorSetLayout layout() const { return layout_; }
+  VkDescriptorSet set() const { return set_; }
+
+ private:
+  SetLayout layout_;
+  DescriptorPool pool_;
+  VkDescriptorSet set_ = VK_NULL_HANDLE;
+};
+
+void run_pointers() {
+  constexpr VkBufferUsageFlags kUsage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  Context context;
+  const Buffer even(context, VkDeviceSize{16} * kInvocations, kUsage);
+  const Buffer odd(context, VkDeviceSize{4} * kInvocations, kUsage);
+  const Buffer first(context, VkDeviceSize{4} * kInvocations);
+  const Buffer second(context, VkDeviceSize{4} * kInvocations);
+  const std::array<VkBuffer, 2> buffers = {first, second};
+  const ArraySet set(context, buffers);
+  const VkDescriptorSetLayout layout_of_set = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&layout_of_set, 1}, 16);
+  const Pipeline pipeline =
+      make_compute_pipeline(context, {.shader = {.code = pointers_comp}, .layout = layout});
+  const std::array<VkDeviceAddress, 2> addresses = {even.address(), odd.address()};
+  const VkDescriptorSet handle = set.set();
+  context.run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &handle, 0,
+                            nullptr);
+    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof addresses,
+                       addresses.data());
+    vkCmdDispatch(commands, kGroups, 1, 1);
+  });
+}
+
+bool run(const std::string& name) {
+  if (name == "coalesced") return run_columns(columns_comp, 1, 33), true;
+  if (name == "uncoalesced") return run_columns(columns_comp, 32, 33), true;
+  if (name == "bank-conflicts") return run_columns(columns_comp, 1, 32), true;
+  if (name == "read-after-write") return run_columns(reread_comp, 1, 33), true;
+  if (name == "pointers") return run_pointers(), true;
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 2 && run(argv[1])) return 0;
+    std::fputs("memory_app CASE\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "memory_app: %s\n", error.what());
+  }
+  return 2;
+}

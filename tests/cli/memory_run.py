@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The table of memory accesses, with numbers worked out by hand: memory_run.py TALLY APP, on the environment's driver.
+
+APP runs 64 workgroups of 64 invocations: 128 subgroups of 32.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TALLY, APP = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+BYTES = 64 * 64 * 4  # a word of each invocation
+
+
+def rows(case):
+    """The rows by line, resource and access."""
+    with tempfile.TemporaryDirectory() as folder:
+        capture = os.path.join(folder, "memory.tally")
+        subprocess.run([TALLY, "run", "--egl", "off", "--memory=32", "-o", capture, "--", APP, case], check=True,
+                       capture_output=True)
+        made = subprocess.run([TALLY, "report", "--by", "memory", "--columns", "all", "--format", "json", capture],
+                              check=True, capture_output=True, text=True)
+    table = json.loads(made.stdout)
+    return {(row["location"], row["resource"], row["access"]): row for row in table["rows"]}
+
+
+class Memory(unittest.TestCase):
+    def check(self, row, **expected):
+        self.assertEqual({key: row[key] for key in expected}, expected)
+
+    def test_a_stride_of_one_uses_all_bytes_of_its_sectors(self):
+        table = rows("coalesced")
+        for key in [("columns.comp:12", "0.0", "load"), ("columns.comp:15", "0.1", "store")]:
+            self.check(table[key], requested_bytes=BYTES, memory_subgroups=128, memory_sectors=128 * 4,
+                       memory_lines=128, coalescing=1, sector_bytes=BYTES, missed_accesses=0)
+        self.check(table["columns.comp:13", "workgroup tile", "store"], extra_passes=0, memory_subgroups=128)
+
+    def test_a_stride_of_a_line_takes_a_sector_for_each_invocation(self):
+        self.check(rows("uncoalesced")["columns.comp:12", "0.0", "load"], requested_bytes=BYTES,
+                   memory_sectors=128 * 32, memory_lines=128 * 32, coalescing=0.125)
+
+    def test_columns_of_an_unpadded_tile_are_in_one_bank(self):
+        table = rows("bank-conflicts")
+        self.check(table["columns.comp:13", "workgroup tile", "store"], requested_bytes=BYTES,
+                   extra_passes=128 * 31)
+        self.check(table["columns.comp:15", "workgroup tile", "load"], extra_passes=0)
+
+    def test_addresses_are_kept_apart_and_so_are_buffers_of_an_array(self):
+        table = rows("pointers")
+        # Even invocations take one of eight words, odd ones every other word.
+        self.check(table["pointers.comp:15", "address", "load"], requested_bytes=BYTES // 2,
+                   memory_sectors=128 * 16)
+        self.check(table["pointers.comp:17", "address", "load"], requested_bytes=BYTES // 2,
+                   memory_sectors=128 * 4)
+        # Each of two buffers in every other word.
+        self.check(table["pointers.comp:19", "0.0 sinks", "store"], requested_bytes=BYTES, memory_sectors=128 * 8,
+                   memory_lines=128 * 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
