@@ -171,6 +171,7 @@ enum class Number : uint32_t {
   MemoryLines,
   ExtraPasses,
   MissedAccesses,
+  MemoryTexels,
 
   FragmentWarps = 768,
   FragmentInvocations,

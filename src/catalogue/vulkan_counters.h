@@ -312,8 +312,8 @@ inline constexpr Counter kVulkanCounters[] = {
          "Invocations of the shader that are timed."),
 
     site(Number::RequestedBytes, "requested_bytes", "Requested bytes", kAccesses,
-         "Bytes that invocations loaded, stored or changed by atomics in a buffer or in workgroup "
-         "memory."),
+         "Bytes that invocations loaded, stored or changed by atomics in a buffer, in workgroup "
+         "memory or in an image whose format the shader knows."),
     site(Number::MemorySubgroups, "memory_subgroups", "Subgroup accesses", kAccesses,
          "Subgroups that executed the access, with any of their invocations."),
     site(Number::MemorySectors, "memory_sectors", "Sectors", kAccesses,
@@ -325,8 +325,11 @@ inline constexpr Counter kVulkanCounters[] = {
          "Passes over 32 banks of 4 bytes that an access of a subgroup to workgroup memory took "
          "beyond those that its number of words needs."),
     site(Number::MissedAccesses, "missed_accesses", "Missed accesses", kAccesses,
-         "Accesses by invocations whose sectors, lines or passes are not all counted, because a "
-         "workgroup of virtual subgroups touched too much."),
+         "Accesses by invocations whose sectors, lines, passes or texels are not all counted, "
+         "because a workgroup of virtual subgroups touched too much."),
+    site(Number::MemoryTexels, "memory_texels", "Texels", kAccesses,
+         "Texels of an image that a subgroup touched with one access. A texel counts once, however "
+         "many invocations touch it."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "

@@ -58,6 +58,15 @@ class Memory(unittest.TestCase):
         self.check(table["pointers.comp:19", "0.0 sinks", "store"], requested_bytes=BYTES, memory_sectors=128 * 8,
                    memory_lines=128 * 2)
 
+    def test_texels_count_once_for_a_subgroup(self):
+        table = rows("texels")
+        stored, loaded, added = (table["texels.comp:9", "0.0 picture", "store"],
+                                 table["texels.comp:10", "0.0 picture", "load"],
+                                 table["texels.comp:11", "0.1 sums", "atomic"])
+        self.check(stored, requested_bytes=BYTES, memory_texels=128 * 32, memory_subgroups=128, memory_sectors=0)
+        self.check(loaded, requested_bytes=BYTES, memory_texels=128 * 16, missed_accesses=0)
+        self.check(added, requested_bytes=BYTES, memory_texels=128 * 4)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

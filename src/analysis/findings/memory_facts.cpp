@@ -49,9 +49,9 @@ void add_lines(uint32_t variant, const ShaderCode& code,
 }
 
 // Numbers of values in a block: equal numbers are equal values.
-class BlockValues {
+class NumberedValues {
  public:
-  explicit BlockValues(const spirv::Module& module) : module_(module) {}
+  explicit NumberedValues(const spirv::Module& module) : module_(module) {}
 
   uint32_t number(uint32_t id) const {
     const auto found = numbers_.find(id);
@@ -78,7 +78,7 @@ class BlockValues {
   }
 
  private:
-  // What only computes: arithmetic, conversions, parts of composites, pointers.
+  // Instructions that only compute: arithmetic, conversions, parts of composites, pointers.
   static bool is_pure(Op opcode) {
     return opcode == Op::OpAccessChain || opcode == Op::OpInBoundsAccessChain ||
            (opcode >= Op::OpVectorExtractDynamic && opcode <= Op::OpTranspose) ||
@@ -109,10 +109,11 @@ class BlockValues {
 };
 
 // The bytes of an access, equal where they are certainly the same.
-std::vector<uint32_t> place_of(const spirv::MemoryAccess& access, const BlockValues& values) {
+std::vector<uint32_t> place_of(const spirv::MemoryAccess& access, const NumberedValues& values) {
   std::vector<uint32_t> place = {access.variable, access.element, access.bytes, access.base};
   if (access.variable == 0) place[0] = values.number(access.pointer);
   if (access.element != 0) place[1] = values.number(access.element);
+  if (access.coordinate != 0) place.push_back(values.number(access.coordinate));
   for (const auto& [index, stride] : access.steps) {
     place.insert(place.end(), {values.number(index), stride});
   }
@@ -154,7 +155,7 @@ Result<std::vector<MemoryLine>> find_memory_lines(const Model& model, ShaderCode
 std::vector<uint32_t> loads_of_stored(const spirv::Module& module, const spirv::Block& block,
                                       const spirv::MemoryAccesses& accesses) {
   std::vector<uint32_t> loads;
-  BlockValues values(module);
+  NumberedValues values(module);
   std::set<std::vector<uint32_t>> stored;
   for (uint32_t i = module.definition_index(block.label_id);
        i < module.instruction_count() && module.word_offset(i) < block.word_end; ++i) {

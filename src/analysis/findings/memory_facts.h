@@ -11,8 +11,8 @@
 
 namespace tally::analysis {
 
-// What the accesses of one kind to one resource touched at a line of a shader variant. Captures
-// without counts of memory have none.
+// The bytes and units that accesses of one kind to one resource touched at a line of a shader
+// variant. Captures without counts of memory have none.
 struct MemoryLine {
   uint32_t variant = 0;
   uint32_t block = 0;  // of the first access

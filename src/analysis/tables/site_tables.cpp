@@ -514,9 +514,10 @@ Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSo
   const std::vector<SiteRow>& rows = *found;
   const auto number = [&](size_t r, SiteSlot slot) { return slot_value(rows[r].values, slot); };
   std::vector<Field> fields = site_key_fields(model, variants, rows);
-  fields.push_back(key_field("resource", "resource",
-                             "set, binding and name of a buffer, workgroup variable, or address",
-                             [&](size_t r) -> Cell { return rows[r].resource; }));
+  fields.push_back(
+      key_field("resource", "resource",
+                "set, binding and name of a buffer or an image, workgroup variable, or address",
+                [&](size_t r) -> Cell { return rows[r].resource; }));
   fields.push_back(key_field("access", "access", "load, store or atomic",
                              [&](size_t r) -> Cell { return rows[r].access; }));
   fields.push_back(value_field("executions", "executions", "times the line was executed",
@@ -543,6 +544,7 @@ Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSo
   fields.push_back(slot_field(SiteSlot::Sectors, "sectors", rows));
   fields.back().column.shown = false;
   fields.push_back(slot_field(SiteSlot::Lines, "lines", rows));
+  fields.push_back(slot_field(SiteSlot::Texels, "texels", rows));
   fields.push_back(slot_field(SiteSlot::ExtraPasses, "extra passes", rows));
   fields.push_back(slot_field(SiteSlot::MissedAccesses, "missed", rows));
   fields.push_back(text_field("text of the line", rows));

@@ -20,6 +20,47 @@ bool is_chain(Op opcode) {
          opcode == Op::OpCopyObject;
 }
 
+// 0 for formats that the shader does not know.
+uint32_t texel_bytes(spv::ImageFormat format) {
+  using spv::ImageFormat;
+  switch (format) {
+    case ImageFormat::R8:
+    case ImageFormat::R8Snorm:
+    case ImageFormat::R8i:
+    case ImageFormat::R8ui:
+      return 1;
+    case ImageFormat::Rg8:
+    case ImageFormat::Rg8Snorm:
+    case ImageFormat::Rg8i:
+    case ImageFormat::Rg8ui:
+    case ImageFormat::R16:
+    case ImageFormat::R16f:
+    case ImageFormat::R16Snorm:
+    case ImageFormat::R16i:
+    case ImageFormat::R16ui:
+      return 2;
+    case ImageFormat::Rgba16f:
+    case ImageFormat::Rgba16:
+    case ImageFormat::Rgba16Snorm:
+    case ImageFormat::Rgba16i:
+    case ImageFormat::Rgba16ui:
+    case ImageFormat::Rg32f:
+    case ImageFormat::Rg32i:
+    case ImageFormat::Rg32ui:
+    case ImageFormat::R64ui:
+    case ImageFormat::R64i:
+      return 8;
+    case ImageFormat::Rgba32f:
+    case ImageFormat::Rgba32i:
+    case ImageFormat::Rgba32ui:
+      return 16;
+    case ImageFormat::Unknown:
+      return 0;
+    default:
+      return 4;
+  }
+}
+
 bool is_array(Op opcode) { return opcode == Op::OpTypeArray || opcode == Op::OpTypeRuntimeArray; }
 
 }  // namespace
@@ -199,9 +240,59 @@ bool MemoryAccesses::walk(const std::vector<Instruction>& chains, uint32_t root,
   return set_extent(place, access);
 }
 
+// From a pointer to an image or to a combined image and sampler, which may be in an array.
+bool MemoryAccesses::walk_image(uint32_t pointer, MemoryAccess& access) const {
+  if (is_chain(module_.opcode_of(pointer))) {
+    const Instruction chain = *module_.definition(pointer);
+    if (chain.operand_count() != 2) return false;
+    pointer = chain.operand(0), access.element = chain.operand(1);
+    const auto index = module_.definition(module_.type_of(access.element));
+    if (!index || index->opcode() != Op::OpTypeInt || index->operand(0) != 32) return false;
+  }
+  if (module_.opcode_of(pointer) != Op::OpVariable) return false;
+  access.variable = pointer;
+  access.storage = StorageClass::UniformConstant;
+  auto type = module_.definition(module_.type_of(pointer));
+  if (type && type->opcode() == Op::OpTypePointer) type = module_.definition(type->operand(1));
+  if (type && is_array(type->opcode())) type = module_.definition(type->operand(0));
+  if (type && type->opcode() == Op::OpTypeSampledImage) type = module_.definition(type->operand(0));
+  if (!type || type->opcode() != Op::OpTypeImage) return false;
+  // The coordinate of an input attachment is relative to the fragment.
+  if (type->operand(1) == static_cast<uint32_t>(spv::Dim::SubpassData)) return false;
+  access.bytes = texel_bytes(static_cast<spv::ImageFormat>(type->operand(6)));
+  const auto coordinates = module_.definition(module_.type_of(access.coordinate));
+  if (!coordinates) return false;
+  const bool is_vector = coordinates->opcode() == Op::OpTypeVector;
+  access.dimensions = is_vector ? coordinates->operand(1) : 1;
+  const auto scalar = is_vector ? module_.definition(coordinates->operand(0)) : coordinates;
+  return scalar && scalar->opcode() == Op::OpTypeInt && scalar->operand(0) == 32;
+}
+
+std::optional<MemoryAccess> MemoryAccesses::find_texel(const Instruction& instruction) const {
+  MemoryAccess access;
+  access.coordinate = instruction.operand(1);
+  uint32_t pointer = instruction.operand(0);
+  if (instruction.opcode() == Op::OpImageWrite) access.kind = MemoryAccess::Kind::Store;
+  if (instruction.opcode() == Op::OpImageTexelPointer) {
+    access.kind = MemoryAccess::Kind::Atomic;
+  } else {
+    while (module_.opcode_of(pointer) == Op::OpImage ||
+           module_.opcode_of(pointer) == Op::OpSampledImage)
+      pointer = module_.definition(pointer)->operand(0);
+    if (module_.opcode_of(pointer) != Op::OpLoad) return std::nullopt;
+    pointer = module_.definition(pointer)->operand(0);
+  }
+  if (!walk_image(pointer, access)) return std::nullopt;
+  return access;
+}
+
 std::optional<MemoryAccess> MemoryAccesses::find(const Instruction& instruction) const {
   MemoryAccess access;
   const Op opcode = instruction.opcode();
+  if (opcode == Op::OpImageRead || opcode == Op::OpImageWrite || opcode == Op::OpImageFetch)
+    return find_texel(instruction);
+  if (is_atomic(opcode) && module_.opcode_of(instruction.operand(0)) == Op::OpImageTexelPointer)
+    return find_texel(*module_.definition(instruction.operand(0)));
   if (opcode == Op::OpStore) {
     access.kind = MemoryAccess::Kind::Store;
   } else if (is_atomic(opcode)) {

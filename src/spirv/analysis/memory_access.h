@@ -1,5 +1,5 @@
-// Accesses to the memory of buffers and workgroups: which bytes of which resource an instruction
-// reads or writes.
+// Accesses to the memory of buffers, workgroups and images: which bytes or texels of which resource
+// an instruction reads or writes.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,10 @@ struct MemoryAccess {
   std::vector<Step> steps;  // of a variable
   uint32_t bytes = 0;       // of the values
   uint32_t extent = 0;      // from the first byte to behind the last one
+  // An access to an image has the id of 32-bit integers, and how many there are. `bytes` is 0 if
+  // the format is not known.
+  uint32_t coordinate = 0;
+  uint32_t dimensions = 0;  // 0: not of an image
 };
 
 class MemoryAccesses {
@@ -37,7 +41,8 @@ class MemoryAccesses {
 
   // Empty for other instructions, and where the bytes do not follow from the types: of whole
   // structs, arrays and columns of row-major matrices, of pointers that were chosen, and where a
-  // specialization constant sizes an array in an array of a workgroup.
+  // specialization constant sizes an array in an array of a workgroup. Filtered samples are no
+  // accesses.
   std::optional<MemoryAccess> find(const Instruction& instruction) const;
   // Bytes by scalar alignment; 0 where they are not known.
   uint32_t size_of(uint32_t type) const;
@@ -61,6 +66,8 @@ class MemoryAccesses {
   bool step_into_struct(Place& place, const Instruction& type, uint32_t index,
                         MemoryAccess& access) const;
   bool add_step(uint32_t index, uint32_t stride, MemoryAccess& access) const;
+  std::optional<MemoryAccess> find_texel(const Instruction& instruction) const;
+  bool walk_image(uint32_t pointer, MemoryAccess& access) const;
   bool walk(const std::vector<Instruction>& chains, uint32_t root, MemoryAccess& access) const;
   bool set_extent(const Place& place, MemoryAccess& access) const;
 

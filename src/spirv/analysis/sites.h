@@ -48,9 +48,10 @@ enum class SiteSlot : uint32_t {
   Sectors,
   Lines,
   ExtraPasses,
-  MissedAccesses,  // of virtual subgroups: their sectors, lines and passes may lack
+  MissedAccesses,  // of virtual subgroups: their sectors, lines, passes and texels may lack
+  Texels,          // of an access to an image
 };
-inline constexpr SiteSlot kLastSiteSlot = SiteSlot::MissedAccesses;
+inline constexpr SiteSlot kLastSiteSlot = SiteSlot::Texels;
 
 enum class SiteKind { Loop, Value, Clock, Memory };
 constexpr SiteKind kind_of(SiteSlot slot) {

@@ -43,16 +43,21 @@ void MemoryCounting::insert_site(const MemorySite& site) {
     code.call(none_, function, arguments);
   };
   const bool is_shared = site.units == MemorySite::Units::Banks;
+  const bool is_image = site.units == MemorySite::Units::Texels;
   const uint32_t bytes = constant(site.access.bytes), extent = constant(site.access.extent);
   const uint32_t first = constant(site.first_counter);
   if (site.units == MemorySite::Units::None) {
     call(count_bytes_, {bytes, first});
   } else {
-    const Begin begin = begin_of(code, site.access);
+    const Begin begin = is_image ? texel_of(code, site.access) : begin_of(code, site.access);
     if (virtual_) {
       const VirtualSubgroups::Key place = virtual_->place(code, site);
-      call(is_shared ? count_shared_ : count_buffer_,
+      call(is_shared  ? count_shared_
+           : is_image ? count_texel_
+                      : count_buffer_,
            {place.first, place.second, begin.resource, begin.byte, extent, bytes, first});
+    } else if (is_image) {
+      call(count_texel_, {begin.resource, begin.byte, bytes, first});
     } else if (is_shared) {
       call(count_shared_, {begin.byte, extent, bytes, first});
     } else {
@@ -79,6 +84,39 @@ MemoryCounting::Begin MemoryCounting::begin_of(InstructionBuilder& code,
     begin.resource = binary(code, Op::OpIAdd, access.element, constant(0));
   }
   return begin;
+}
+
+// Numbers of a texel that are different for all texels of an image of at most 32,768 x 32,768, with
+// the image's number in an array.
+MemoryCounting::Begin MemoryCounting::texel_of(InstructionBuilder& code,
+                                               const MemoryAccess& access) {
+  const auto masked = [&](uint32_t i, uint32_t mask) {
+    const uint32_t number = access.dimensions == 1
+                                ? access.coordinate
+                                : code.emit(Op::OpCompositeExtract, scalar_of(access.coordinate),
+                                            {access.coordinate, i});
+    return binary(code, Op::OpBitwiseAnd, number, constant(mask));
+  };
+  constexpr uint32_t kHalf = 0x7fff;
+  Begin begin{constant(0), 0};
+  if (access.dimensions == 1) {
+    begin.byte = masked(0, 0x7fffffff);  // a texel buffer may have more
+  } else {
+    const uint32_t row = binary(code, Op::OpShiftLeftLogical, masked(1, kHalf), constant(16));
+    begin.byte = binary(code, Op::OpBitwiseOr, masked(0, kHalf), row);
+  }
+  if (access.dimensions > 2) begin.resource = masked(2, kHalf);
+  if (access.element != 0) {
+    const uint32_t element = binary(code, Op::OpShiftLeftLogical, access.element, constant(16));
+    begin.resource = binary(code, Op::OpBitwiseOr, begin.resource, element);
+  }
+  return begin;
+}
+
+// The type of a vector's components.
+uint32_t MemoryCounting::scalar_of(uint32_t vector) const {
+  const Module& module = tools_.context.module();
+  return module.definition(module.type_of(vector))->operand(0);
 }
 
 // Calls visit(unit) for the units from `first` to `last` of all lanes, each once, in all lanes.
@@ -187,15 +225,16 @@ void MemoryCounting::finish_virtual() {
   };
   make(count_buffer_, "tally.count_buffer", &VirtualSubgroups::count_buffer);
   make(count_shared_, "tally.count_shared", &VirtualSubgroups::count_shared);
+  make(count_texel_, "tally.count_texel", &VirtualSubgroups::count_texel);
   virtual_->finish();
 }
 
 void MemoryCounting::finish() {
   if (virtual_) {
     finish_virtual();
-    count_shared_ = count_buffer_ = 0;
+    count_shared_ = count_buffer_ = count_texel_ = 0;
   }
-  if (count_shared_ != 0 || count_buffer_ != 0) {
+  if (count_shared_ != 0 || count_buffer_ != 0 || count_texel_ != 0) {
     next_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
     found_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
   }
@@ -218,6 +257,20 @@ void MemoryCounting::finish() {
                       const uint32_t passes = extra_passes(code, parameters[0], parameters[1]);
                       code.if_then(adds, [&] {
                         add_all(code, record, parameters[3], {bytes, constant(1), passes});
+                      });
+                    });
+                  });
+  }
+  if (count_texel_ != 0) {
+    make_function(tools_.context, count_texel_, "tally.count_texel", {u32_, u32_, u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      const uint32_t adds = subgroup_.elect(code);
+                      const uint32_t bytes = subgroup_.sum(code, parameters[2]);
+                      const uint32_t texels =
+                          units(code, parameters[0], parameters[1], constant(1), 0);
+                      code.if_then(adds, [&] {
+                        add_all(code, record, parameters[3], {bytes, constant(1), texels});
                       });
                     });
                   });

@@ -28,7 +28,7 @@ class MemoryCounting : WordCode {
   void finish();
 
  private:
-  // Where an access begins: a byte of a resource.
+  // Where an access begins: a byte of a resource, or a number of a texel.
   struct Begin {
     uint32_t resource = 0;  // ids of 32-bit numbers: which one of several, or the upper half of an
     uint32_t byte = 0;      // address
@@ -36,6 +36,8 @@ class MemoryCounting : WordCode {
 
   void insert_site(const MemorySite& site);
   Begin begin_of(InstructionBuilder& code, const MemoryAccess& access);
+  Begin texel_of(InstructionBuilder& code, const MemoryAccess& access);
+  uint32_t scalar_of(uint32_t vector) const;
   uint32_t plus(InstructionBuilder& code, uint32_t number, uint32_t added) const;
   template <typename Visit>
   void each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first, uint32_t last,
@@ -55,7 +57,7 @@ class MemoryCounting : WordCode {
   // Private variables: the next unit of the lane, and the number of units so far.
   uint32_t next_ = 0, found_ = 0;
   // Functions; 0: not needed.
-  uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0;
+  uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
 };
 
 }  // namespace tally::spirv

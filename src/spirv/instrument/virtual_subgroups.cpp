@@ -9,7 +9,7 @@ using spv::Op;
 namespace {
 
 // The subject of a key.
-enum Tag : uint32_t { kTogether, kSector, kLine, kShared };
+enum Tag : uint32_t { kTogether, kSector, kLine, kTexel, kShared };
 // The steps by which a word of workgroup memory is entered; kFirst enters that lanes are together.
 enum State : uint32_t { kFirst, kWord, kWords, kBank, kMost };
 
@@ -21,7 +21,8 @@ constexpr uint32_t kSecondWord = 4, kNumber = 8, kList = 12;  // bytes of an ent
 constexpr uint32_t kWorkgroupBytes = 8;
 
 // Distances of counters.
-constexpr uint32_t kSubgroups = 1, kPasses = 2, kNeeded = 3, kMisses = 4;
+constexpr uint32_t kSubgroups = 1, kTexels = 2, kPasses = 2, kNeeded = 3, kMisses = 4;
+constexpr uint32_t kMissesOfTexels = 3;
 
 constexpr uint32_t kAcquire =
     word(spv::MemorySemanticsMask::Acquire) | word(spv::MemorySemanticsMask::UniformMemory);
@@ -246,6 +247,29 @@ void VirtualSubgroups::count_buffer(InstructionBuilder& code, Access access) {
       return InstructionBuilder::Turn{next, compare(code, Op::OpULessThan, next, end)};
     });
     add(code, shard, access, kMisses, code.load(u32_, missed_));
+  });
+}
+
+void VirtualSubgroups::count_texel(InstructionBuilder& code, Access access) {
+  const RecordPointer record = tools_.record.load_record_pointer(code);
+  code.if_then(tools_.record.is_set(code, record), [&] {
+    const ShardAddress shard = tools_.record.shard_address(code, record);
+    add(code, shard, access, 0, access.bytes);
+    const Key place = of_access(code, access);
+    const Key image = absorb(code, absorb(code, place, constant(kTexel)), access.resource);
+    const auto count = [&](Key key, uint32_t distance) {
+      const uint32_t entry = enter(code, key);
+      const uint32_t is_missed = is(code, entry, kMissed);
+      const uint32_t is_new = compare(code, Op::OpUGreaterThanEqual, entry, constant(kNew));
+      const uint32_t is_old = code.emit(Op::OpLogicalNot, boolean_, {is_new});
+      const uint32_t counts_not = compare(code, Op::OpLogicalOr, is_missed, is_old);
+      add(code, shard, access, distance, select(code, counts_not, constant(0), constant(1)));
+      return is_missed;
+    };
+    const uint32_t first = count(absorb(code, place, constant(kTogether)), kSubgroups);
+    const uint32_t second = count(absorb(code, image, access.byte), kTexels);
+    const uint32_t is_missed = compare(code, Op::OpLogicalOr, first, second);
+    add(code, shard, access, kMissesOfTexels, select(code, is_missed, constant(1), constant(0)));
   });
 }
 

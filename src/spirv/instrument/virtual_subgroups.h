@@ -47,6 +47,7 @@ class VirtualSubgroups : WordCode {
   // The bodies of functions.
   void count_buffer(InstructionBuilder& code, Access access);
   void count_shared(InstructionBuilder& code, Access access);
+  void count_texel(InstructionBuilder& code, Access access);
   // Adds the functions that the code calls. Called once, last.
   void finish();
 

@@ -457,11 +457,16 @@ class SitePlanner {
     const bool is_shared = access.storage == spv::StorageClass::Workgroup;
     MemorySite site{at, add_counter(at, SiteSlot::RequestedBytes), MemorySite::Units::None,
                     std::move(access), loops};
+    const bool is_image = site.access.dimensions != 0;
     if (lanes_ != MemoryLanes::None && (!is_shared || site.access.extent <= kMaxSharedExtent)) {
-      site.units = is_shared ? MemorySite::Units::Banks : MemorySite::Units::Sectors;
+      site.units = is_shared  ? MemorySite::Units::Banks
+                   : is_image ? MemorySite::Units::Texels
+                              : MemorySite::Units::Sectors;
       add_counter(at, SiteSlot::Subgroups);
-      add_counter(at, is_shared ? SiteSlot::ExtraPasses : SiteSlot::Sectors);
-      if (!is_shared) add_counter(at, SiteSlot::Lines);
+      add_counter(at, is_shared  ? SiteSlot::ExtraPasses
+                      : is_image ? SiteSlot::Texels
+                                 : SiteSlot::Sectors);
+      if (!is_shared && !is_image) add_counter(at, SiteSlot::Lines);
       if (lanes_ == MemoryLanes::Virtual) {
         if (is_shared) {
           add_counter(at, SiteSlot::ExtraPasses);

@@ -66,10 +66,10 @@ struct ClockSite {
   std::vector<uint32_t> ends;    // before these
 };
 // An access to memory. Its counters are RequestedBytes, then Subgroups and Sectors and Lines, or
-// Subgroups and ExtraPasses, in that order. In virtual subgroups a second counter of ExtraPasses,
-// which is subtracted, follows the first, and MissedAccesses is the last.
+// Subgroups and ExtraPasses, or Subgroups and Texels, in that order. In virtual subgroups a second
+// counter of ExtraPasses, which is subtracted, follows the first, and MissedAccesses is the last.
 struct MemorySite {
-  enum class Units { None, Sectors, Banks };
+  enum class Units { None, Sectors, Banks, Texels };
   uint32_t instruction;
   uint32_t first_counter;
   Units units;
