@@ -106,7 +106,8 @@ test('1,000 draws give a file below 1 MB', () => {
 test('nothing of a hostile capture becomes markup or script', async () => {
   const place = { where: kHostile[0], numbers: kHostile[1], text: kHostile[2] };
   const findings = [{ rule: kHostile[3], text: kHostile[4], share: 0.5, places: [place], places_left_out: 0, what_to_try: kHostile[0] }];
-  await check('hostile', { hostile: true, findings }, async (report, page) => {
+  const memory = [{ where: kHostile[0], text: kHostile[1], resource: kHostile[2], access: kHostile[3], bytes: 8, sectors: 1, extra_passes: 0, texels: 0 }];
+  await check('hostile', { hostile: true, findings, memory }, async (report, page) => {
     for (const view of await report.views()) {
       await report.go({ view: view.toLowerCase() });
       assert.equal(await page.evaluate(() => window.hacked), undefined, view);
@@ -143,6 +144,22 @@ test('findings lead to their lines and shaders, and to nothing that the page doe
   await check('no-findings', {}, async (report, page) => {
     await report.go({ view: 'overview' });
     assert.equal(await page.locator('.findings').count(), 0);
+  });
+});
+
+test('accesses to memory lead to their lines, with the part of their sectors that they use', async () => {
+  const row = { where: 'file 1:2', text: '  x += values[i];', resource: '0.1 values', access: 'load', bytes: 4096, sectors: 512, extra_passes: 0, texels: 0 };
+  await check('memory', { memory: [row, { ...row, where: 'elsewhere', resource: 'workgroup tile', sectors: 0, extra_passes: 31 }] }, async (report, page) => {
+    await report.go({ view: 'overview' });
+    const cells = await page.$$eval('.accesses tbody tr', (rows) => rows.map((tr) => [...tr.children].map((td) => td.textContent)));
+    assert.deepEqual(cells, [['file 1:2', '0.1 values', 'load', '4,096', '512', '25.0%', '', '', 'x += values[i];'],
+      ['elsewhere', 'workgroup tile', 'load', '4,096', '', '', '31', '', 'x += values[i];']]);
+    await page.locator('.accesses').getByRole('link', { name: 'file 1:2' }).click();
+    await page.waitForFunction(() => document.documentElement.dataset.ready === 'source');
+  });
+  await check('no-memory', {}, async (report, page) => {
+    await report.go({ view: 'overview' });
+    assert.equal(await page.locator('.accesses').count(), 0);
   });
 });
 

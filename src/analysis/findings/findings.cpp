@@ -86,6 +86,7 @@ constexpr std::array<FindingRule, 16> kRules = {{
 const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
 
 constexpr size_t kMaxPlaces = 5;
+constexpr size_t kMaxMemoryRows = 100;
 constexpr double kLeastShare = 0.005;  // of the work, of a finding and of a shader
 constexpr uint64_t kTinyInvocations = 256;
 constexpr uint64_t kManyCommands = 100;
@@ -137,6 +138,7 @@ class Finder {
     auto memory = find_memory_lines(model_, codes_, variants_, progress);
     if (!memory) return memory.error();
     memory_ = std::move(*memory);
+    list_accesses();
     find_bound();
     find_overdraw();
     find_tiny_commands();
@@ -566,6 +568,26 @@ class Finder {
   }
 
   // ---- Rules over accesses to memory
+
+  void list_accesses() {
+    std::map<uint32_t, const Ran*> ran_of;  // by variant
+    for (const Ran& ran : ran_) ran_of[ran.variant] = &ran;
+    std::vector<const MemoryLine*> lines;
+    for (const MemoryLine& line : memory_) {
+      if (ran_of.contains(line.variant)) lines.push_back(&line);
+    }
+    std::ranges::stable_sort(lines, std::greater(), &MemoryLine::bytes);
+    found_.memory_left_out = lines.size() - std::min(lines.size(), kMaxMemoryRows);
+    lines.resize(lines.size() - found_.memory_left_out);
+    for (const MemoryLine* line : lines) {
+      const Ran& ran = *ran_of[line->variant];
+      FindingPlace at =
+          line->location ? place(ran, line->location, {}) : place_of_block(ran, line->block, {});
+      found_.memory.push_back({std::move(at.where), std::move(at.text), line->resource,
+                               line->access, line->bytes, line->sectors, line->extra_passes,
+                               line->texels});
+    }
+  }
 
   struct MemoryPlace {
     uint64_t too_many;

@@ -35,8 +35,16 @@ struct CostFinding {
   size_t places_left_out = 0;        // further ones
 };
 
+// A line's accesses of one kind to one resource, as `tally report --by memory` counts them.
+struct MemoryRow {
+  std::string where, text, resource, access;
+  uint64_t bytes = 0, sectors = 0, extra_passes = 0, texels = 0;
+};
+
 struct Findings {
   std::vector<CostFinding> list;  // the largest share first
+  std::vector<MemoryRow> memory;  // the most bytes first
+  size_t memory_left_out = 0;     // further ones
   std::string no_share_because;   // not all of the work is known; empty if it is
   uint64_t unread_shaders = 0;    // that ran, but whose code is not known: rules did not read it
 };

@@ -16,8 +16,8 @@ using spirv::SiteSlot;
 using spv::Op;
 
 // Adds the lines of one variant.
-void add_lines(uint32_t variant, const ShaderCode& code,
-               const std::map<uint32_t, MemoryLine>& sites, std::vector<MemoryLine>& lines) {
+void add_memory_lines(uint32_t variant, const ShaderCode& code,
+                      const std::map<uint32_t, MemoryLine>& sites, std::vector<MemoryLine>& lines) {
   std::vector<uint32_t> offsets;
   for (const auto& [offset, values] : sites) offsets.push_back(offset);
   const spirv::MemoryAccesses accesses(code.module);
@@ -45,6 +45,7 @@ void add_lines(uint32_t variant, const ShaderCode& code,
     lines[at].subgroups = saturating_sum(lines[at].subgroups, line.subgroups);
     lines[at].sectors = saturating_sum(lines[at].sectors, line.sectors);
     lines[at].extra_passes = saturating_sum(lines[at].extra_passes, line.extra_passes);
+    lines[at].texels = saturating_sum(lines[at].texels, line.texels);
   }
 }
 
@@ -109,7 +110,8 @@ class NumberedValues {
 };
 
 // The bytes of an access, equal where they are certainly the same.
-std::vector<uint32_t> place_of(const spirv::MemoryAccess& access, const NumberedValues& values) {
+std::vector<uint32_t> place_of_access(const spirv::MemoryAccess& access,
+                                      const NumberedValues& values) {
   std::vector<uint32_t> place = {access.variable, access.element, access.bytes, access.base};
   if (access.variable == 0) place[0] = values.number(access.pointer);
   if (access.element != 0) place[1] = values.number(access.element);
@@ -142,12 +144,13 @@ Result<std::vector<MemoryLine>> find_memory_lines(const Model& model, ShaderCode
     add(SiteSlot::Subgroups, line.subgroups);
     add(SiteSlot::Sectors, line.sectors);
     add(SiteSlot::ExtraPasses, line.extra_passes);
+    add(SiteSlot::Texels, line.texels);
   });
   if (!status) return status.error();
   std::vector<MemoryLine> lines;
   for (const auto& [variant, of_variant] : sites) {
     const Result<ShaderCode>& code = codes.of(variants[variant].shader);
-    if (code) add_lines(variant, *code, of_variant, lines);
+    if (code) add_memory_lines(variant, *code, of_variant, lines);
   }
   return lines;
 }
@@ -163,10 +166,10 @@ std::vector<uint32_t> loads_of_stored(const spirv::Module& module, const spirv::
     if (may_change_memory(at.opcode())) stored.clear();
     const auto access = accesses.find(at);
     if (access && access->kind == spirv::MemoryAccess::Kind::Load) {
-      if (stored.contains(place_of(*access, values))) loads.push_back(i);
+      if (stored.contains(place_of_access(*access, values))) loads.push_back(i);
     } else if (access) {
       // It may have changed any other place.
-      const std::vector<uint32_t> place = place_of(*access, values);
+      const std::vector<uint32_t> place = place_of_access(*access, values);
       std::erase_if(stored, [&](const auto& other) { return other != place; });
       if (access->kind == spirv::MemoryAccess::Kind::Store) stored.insert(place);
     }

@@ -20,7 +20,7 @@ struct MemoryLine {
   std::string resource, access;
   bool is_shared = false;
   uint64_t bytes = 0, subgroups = 0;
-  uint64_t sectors = 0, extra_passes = 0;
+  uint64_t sectors = 0, extra_passes = 0, texels = 0;
 };
 
 // In the order of the variants and of the code.

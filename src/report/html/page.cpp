@@ -135,6 +135,21 @@ Json table_json(const DataTable& table, Places& places) {
   return {{"rows", table.rows()}, {"columns", std::move(columns)}};
 }
 
+Json memory_json(const std::vector<analysis::MemoryRow>& rows) {
+  Json all = Json::array();
+  for (const analysis::MemoryRow& row : rows) {
+    all.push_back({{"where", row.where},
+                   {"text", row.text},
+                   {"resource", row.resource},
+                   {"access", row.access},
+                   {"bytes", row.bytes},
+                   {"sectors", row.sectors},
+                   {"extra_passes", row.extra_passes},
+                   {"texels", row.texels}});
+  }
+  return all;
+}
+
 Json capture_json(const DataCapture& capture, Places& places) {
   Json json = {{"info", Json::parse(capture_json_text(capture.summary))},
                {"metrics", metrics_json(capture.metrics)},
@@ -142,6 +157,8 @@ Json capture_json(const DataCapture& capture, Places& places) {
                {"simd", nullptr},
                {"left_out", capture.left_out},
                {"findings", Json::parse(findings_json_text(capture.findings))},
+               {"memory", memory_json(capture.findings.memory)},
+               {"memory_left_out", capture.findings.memory_left_out},
                {"commands", capture.grouped ? "grouped" : "each"}};
   if (!capture.simd_lanes.empty())
     json["simd"] = {{"lanes", capture.simd_lanes}, {"executions", capture.simd_executions}};

@@ -55,6 +55,12 @@ export interface Finding {
   what_to_try: string;
 }
 
+// A line's accesses of one kind to one resource, as `report --by memory` counts them.
+export interface MemoryRow {
+  where: string; text: string; resource: string; access: string;
+  bytes: number; sectors: number; extra_passes: number; texels: number;
+}
+
 export interface Capture {
   info: any;                       // the member `capture` of `report --format json`
   metrics: Metric[];               // "executions" is one of them, normally the first; may be empty (EGL only)
@@ -62,6 +68,8 @@ export interface Capture {
   simd: { lanes: string; executions: string } | null; // ids: SIMD efficiency in percent is 100 * executions / lanes
   left_out: string[];              // sentences for the user: what is not in this file, with numbers
   findings: Finding[];             // of the whole new capture, the largest share first; [] for the old one of two
+  memory: MemoryRow[];             // of `run --memory`, the most bytes first; [] for the old one of two
+  memory_left_out: number;         // further ones
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
   // (same frame, pass, pipeline, label and call, first uses of pipelines apart; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';

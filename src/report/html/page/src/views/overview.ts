@@ -65,7 +65,7 @@ export class OverviewView implements View {
       this.causes(), this.findings(),
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
-      app.hasCommands ? this.totals() : null, this.eglMeans(),
+      app.hasCommands ? this.totals() : null, this.memory(), this.eglMeans(),
       app.metricId && app.against ? this.tops('Changed most:', true) : null, app.metricId ? this.tops('Costliest', false) : null);
   }
 
@@ -138,6 +138,23 @@ export class OverviewView implements View {
     const scope = app.scope.frames ? ' (of all frames)' : '';
     return h('div', { class: 'card findings' }, h('h2', {}, 'What costs, and what to try', h('span', { class: 'muted' }, scope)), h('ol', {}, ...items),
       lacking ? h('p', { class: 'muted' }, lacking) : null);
+  }
+
+  // The accesses to memory of `run --memory`.
+  private memory(): HTMLElement | null {
+    const { app } = this, { memory, memory_left_out } = app.now.model.capture;
+    if (!memory.length) return null;
+    const number = (value: number) => h('td', { class: 'number' }, value ? withSeparators(value) : '');
+    const head: [string, string][] = [['line', ''], ['resource', 'set, binding and name'], ['access', ''], ['bytes', 'requested by invocations'],
+      ['sectors', 'of 32 bytes that subgroups touched'], ['used', 'requested bytes, in percent of those of the sectors'],
+      ['extra passes', 'over the banks of workgroup memory'], ['texels', 'that subgroups touched'], ['text', '']];
+    const rows = memory.map((row) => h('tr', {}, h('td', {}, this.place(row.where)), h('td', {}, row.resource), h('td', {}, row.access), number(row.bytes), number(row.sectors),
+      h('td', { class: 'number' }, row.sectors ? percentText(100 * row.bytes / (32 * row.sectors)) : ''), number(row.extra_passes), number(row.texels), h('td', {}, h('code', {}, row.text.trim()))));
+    const scope = app.scope.frames ? ' (of all frames)' : '';
+    return h('div', { class: 'card accesses' }, h('h2', {}, 'Accesses to memory', h('span', { class: 'muted' }, scope)),
+      h('div', { class: 'accesses-scroll' }, h('table', { class: 'grid plain', 'aria-label': 'Accesses to memory' },
+        h('thead', {}, h('tr', {}, ...head.map(([title, description]) => h('th', { title: description }, title)))), h('tbody', {}, ...rows))),
+      memory_left_out ? h('p', { class: 'muted' }, `and ${withSeparators(memory_left_out)} more`) : null);
   }
 
   private place(where: string): HTMLElement {
