@@ -300,9 +300,24 @@ std::string counted(uint64_t count, const std::string& singular) {
                                : "s");
 }
 
+namespace {
+
+// The name of a variable, or of the block that it is.
+std::string name_of_variable(const spirv::Module& module, uint32_t variable) {
+  if (std::string name = module.name_of(variable); !name.empty()) return name;
+  auto type = module.definition(module.type_of(variable));
+  if (type && type->opcode() == spv::Op::OpTypePointer) type = module.definition(type->operand(1));
+  if (type &&
+      (type->opcode() == spv::Op::OpTypeArray || type->opcode() == spv::Op::OpTypeRuntimeArray))
+    type = module.definition(type->operand(0));
+  return type ? module.name_of(type->result_id()) : "";
+}
+
+}  // namespace
+
 std::string resource_text(const spirv::Module& module, const spirv::MemoryAccess& access) {
   if (access.variable == 0) return "address";
-  const std::string name = module.name_of(access.variable);
+  const std::string name = name_of_variable(module, access.variable);
   if (access.storage == spv::StorageClass::Workgroup) {
     return name.empty() ? "workgroup" : "workgroup " + name;
   }
