@@ -109,6 +109,14 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
   add("small-code", [](auto& options) { options.driver.prefers_small_code = true; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
+  if (stage == ExecutionModel::GLCompute) {
+    add("virtual-subgroups", [](auto& options) {
+      options.sites = {.memory = true,
+                       .memory_lanes = 32,
+                       .lane_sets = {.address = 0x100000000, .sets_log2 = 6, .entries_log2 = 16},
+                       .workgroup_bytes = 32768};
+    });
+  }
   if (stage == ExecutionModel::Vertex || stage == ExecutionModel::Fragment) {
     add("packed-draw-indices",
         [](auto& options) { options.packed_draw_indices = {.location = 30}; });

@@ -84,7 +84,8 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
       !has_values(model, spirv::SiteSlot::Subgroups)) {
     lines.emplace_back(
         "no sectors and bank conflicts: no accesses ran, or the driver has no subgroup "
-        "operations in their stages, or cannot use them with --memory (tally doctor)");
+        "operations in their stages, or cannot use them with --memory (tally doctor); "
+        "--memory=32 needs none in compute");
   }
   if (!options.clocks.empty() && !model.site_metrics.empty() &&
       !has_values(model, spirv::SiteSlot::TimedInvocations)) {

@@ -92,8 +92,9 @@ constexpr Workaround kWorkarounds[] = {
                     "loops may not come to the code at their end",
      .layer_does = "counters by region are added by one lane in a loop over the enabled counters; "
                    "primitives are counted only if a setting asks for it; with `--loops`, "
-                   "`--values` or `--memory` each invocation adds to memory in each block, and "
-                   "subgroups, sectors and bank conflicts are not counted",
+                   "`--values` or `--memory` each invocation adds to memory in each block, "
+                   "subgroups are not counted, and sectors and bank conflicts only with "
+                   "`--memory=N`",
      .reproduction = "`region_overhead`; `oracle_test --seed 1396 --count 1`",
      .goes = "when versions before 25.0 are out of use"},
     {.flag = &DriverProfile::prefers_small_code,
