@@ -24,7 +24,7 @@ def rows(case):
                        capture_output=True)
         made = subprocess.run([TALLY, "report", "--by", "memory", "--columns", COLUMNS, "--format", "json", capture],
                               check=True, capture_output=True, text=True)
-    table = json.loads(made.stdout)
+    table = json.loads(made.stdout)["tables"][0]
     return {(row["location"], row["resource"], row["access"]): row for row in table["rows"]}
 
 
