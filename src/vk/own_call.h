@@ -11,6 +11,12 @@
 
 namespace tally::vk {
 
+// Returns the call's result from the function unless it is VK_SUCCESS.
+#define TALLY_TRY(...)                                                           \
+  do {                                                                           \
+    if (const VkResult tried = (__VA_ARGS__); tried != VK_SUCCESS) return tried; \
+  } while (false)
+
 // Remembers a failure for this thread. Returns `result`: own("vkCreateFence",
 // next.CreateFence(...)).
 VkResult own(const char* command, VkResult result);

@@ -2,7 +2,6 @@
 // every command that they hide, and "hidden_extension NAME", for check_commands.py.
 #include <cstdio>
 
-#include "capture/entry/debug_utils.h"
 #include "capture/entry/entry.h"
 #include "catalogue/hidden_extensions.h"
 #include "counters/layer/entry_points.h"

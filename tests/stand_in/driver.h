@@ -151,6 +151,18 @@ struct Driver {
 Instance& instance_of(const void* handle);
 Device& find_device(const void* handle);
 
+// vkDestroyQueryPool, for devices that know some pools.
+template <typename DeviceOfDriver>
+VKAPI_ATTR void VKAPI_CALL destroy_pool(VkDevice handle, VkQueryPool pool,
+                                        const VkAllocationCallbacks* allocator) {
+  auto& device = static_cast<DeviceOfDriver&>(find_device(handle));
+  {
+    const std::lock_guard lock(device.mutex);
+    device.pools.erase(pool);
+  }
+  device.next.DestroyQueryPool(handle, pool, allocator);
+}
+
 // For what an application never does, but a layer may.
 [[noreturn]] void fail(const char* what);
 

@@ -280,6 +280,12 @@ std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_bound() {
 }
 
 // A child of fork() shares the ledger's memory, but its submissions do not belong to the parent.
+bool StreamConnection::receiving() const { return client_ && !client_->receiver_gone(); }
+
+void StreamConnection::push(stream::Bytes bytes) {
+  if (client_) client_->push(std::move(bytes), settings_.queue_bytes);
+}
+
 void StreamConnection::count_submitted(uint64_t commands) {
   if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
 }

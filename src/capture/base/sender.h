@@ -22,8 +22,13 @@
 #include "capture/base/block_costs.h"
 #include "capture/base/capture_settings.h"
 #include "capture/base/replacements.h"
+#include "store/stream/ledger.h"
 #include "store/stream/stream.h"
-#include "store/stream/stream_client.h"
+#include "store/stream/stream_codec.h"
+
+namespace tally::store::stream {
+class StreamClient;
+}  // namespace tally::store::stream
 
 namespace tally::capture {
 
@@ -131,11 +136,9 @@ class StreamConnection {
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   // True if a receiver gets the captured data.
-  bool receiving() const { return client_ && !client_->receiver_gone(); }
+  bool receiving() const;
   // Queues bytes for the receiver. Waits while the queue is full.
-  void push(stream::Bytes bytes) {
-    if (client_) client_->push(std::move(bytes), settings_.queue_bytes);
-  }
+  void push(stream::Bytes bytes);
   // Counts submitted commands whose values the receiver should get.
   void count_submitted(uint64_t commands);
   void count_dropped_frame();

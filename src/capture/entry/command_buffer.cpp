@@ -56,8 +56,7 @@ VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice handle,
                                                       VkCommandBuffer* buffers) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
-    const VkResult result = device->table().AllocateCommandBuffers(handle, info, buffers);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(device->table().AllocateCommandBuffers(handle, info, buffers));
     // Every command buffer has a state because the hooks of its commands rely on it.
     const VkResult added = vk::guarded([&] {
       device->add_command_buffers(*info, buffers);
@@ -413,6 +412,7 @@ const vk::HookTable& recorded_command_hooks() {
   // Intentionally leaked: applications call Vulkan from static destructors.
   static const auto* const table = new vk::HookTable({
 #include "capture/record/command_list.inc"
+#include "vk/own_call.h"
   });
 #undef TALLY_COMMAND
   return *table;

@@ -1,9 +1,19 @@
 // Names and labels of VK_EXT_debug_utils.
-#include "capture/entry/debug_utils.h"
+#include "capture/entry/entry.h"
 #include "vk/boundary.h"
+#include "vk/dispatch.h"
 
 namespace tally::capture {
 namespace {
+
+#define TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(X) \
+  X(CmdBeginDebugUtilsLabelEXT, "")            \
+  X(CmdEndDebugUtilsLabelEXT, "")              \
+  X(QueueBeginDebugUtilsLabelEXT, "")          \
+  X(QueueEndDebugUtilsLabelEXT, "")            \
+  X(SetDebugUtilsObjectNameEXT, "")
+
+TALLY_VK_TABLE(DebugUtilsTable, TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS)
 
 vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>& tables() {
   static auto* map = new vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>;

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "capture/entry/debug_utils.h"
 #include "capture/entry/entry.h"
 #include "capture/layer/device_setup.h"
 #include "capture/record/region_capture.h"
+#include "capture/send/packet_builder.h"
 #include "store/stream/clock.h"
 #include "vk/boundary.h"
 #include "vk/chain.h"

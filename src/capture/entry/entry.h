@@ -44,6 +44,14 @@ inline std::string refusal_text(VkResult result) {
   return "the driver refused it (" + vk::result_name(result) + ")";
 }
 
+// The device functions of VK_EXT_debug_utils (debug_utils.cpp). It is an instance extension: the
+// loader gets these functions with vkGetInstanceProcAddr, once for all devices. So they are also
+// called for devices that are not captured: registers the next functions of a device, captured or
+// not.
+void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice& next);
+void remove_debug_utils(VkDevice device);
+const vk::HookTable& debug_utils_hooks();
+
 // The hooks of each file of this folder.
 std::span<const DeviceHook> action_hooks();
 std::span<const DeviceHook> pass_hooks();

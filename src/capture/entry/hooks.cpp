@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "capture/entry/debug_utils.h"
 #include "capture/entry/entry.h"
 
 namespace tally::capture {

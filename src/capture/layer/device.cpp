@@ -4,6 +4,7 @@
 #include <shared_mutex>
 
 #include "base/log.h"
+#include "capture/send/reporter.h"
 #include "spirv/ir/module.h"
 #include "store/stream/clock.h"
 #include "vk/handles.h"
@@ -75,10 +76,11 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
       statistics_(setup.statistics),
       context_(std::move(connection), handle, next, std::move(setup.regions),
                setup.dynamic_rendering, setup.boundaries.feature, setup.host_query_reset),
-      reporter_(context_.connection(), context_.shaders(), context_.regions(),
-                std::move(setup.description), std::move(setup.metrics)) {
+      reporter_(std::make_unique<Reporter>(context_.connection(), context_.shaders(),
+                                           context_.regions(), std::move(setup.description),
+                                           std::move(setup.metrics))) {
   context_.follow_images(instance_->table(), setup.physical_device);
-  reporter_.announce_device();
+  reporter_->announce_device();
 }
 
 Device::~Device() {
@@ -95,10 +97,10 @@ void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
   if (handle == VK_NULL_HANDLE || queues_.find(handle) || family >= families_.size()) return;
   const VkQueueFamilyProperties& properties = families_[family];
   auto queue = std::make_shared<Queue>(connection().new_id(), handle, properties.timestampValidBits,
-                                       context_, reporter_);
-  reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
-                            properties.queueFlags, properties.timestampValidBits},
-                           *queue);
+                                       context_, *reporter_);
+  reporter_->announce_queue({queue->id(), reporter_->device(), family, position,
+                             properties.queueFlags, properties.timestampValidBits},
+                            *queue);
   queues_.insert(handle, std::move(queue));
 }
 
@@ -455,7 +457,7 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
 void Device::stop(std::chrono::milliseconds patience) {
   if (context_.stop()) return;
   for (const auto& queue : queues_.values()) queue->submission_reader.stop(patience);
-  reporter_.report_rest();
+  reporter_->report_rest();
 }
 
 void Device::stop_all(std::chrono::milliseconds patience) {

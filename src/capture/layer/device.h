@@ -15,11 +15,12 @@
 #include "capture/record/command_buffer.h"
 #include "capture/record/recording.h"
 #include "capture/record/recording_context.h"
-#include "capture/send/reporter.h"
 #include "catalogue/hidden_extensions.h"
 #include "vk/handles.h"
 
 namespace tally::capture {
+
+class Reporter;
 
 // How the application uses VK_EXT_frame_boundary, which the layer offers everywhere.
 struct Boundaries {
@@ -212,7 +213,7 @@ class Device {
   const uint32_t max_spirv_version_;
   const StatisticsSetup statistics_;
   RecordingContext context_;
-  Reporter reporter_;
+  const std::unique_ptr<Reporter> reporter_;
   std::atomic<int64_t> next_submission_ = 0;
   std::atomic<int64_t> reports_paid_until_ns_ = 0;  // of report_waited_for
   vk::HandleMap<VkQueue, std::shared_ptr<Queue>> queues_;

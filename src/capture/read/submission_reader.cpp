@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quiet_thread.h"
+#include "capture/send/reporter.h"
 #include "store/stream/clock.h"
 #include "vk/boundary.h"
 #include "vk/own_call.h"

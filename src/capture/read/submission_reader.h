@@ -20,11 +20,12 @@
 
 #include "base/quiet_thread.h"
 #include "capture/base/tables.h"
-#include "capture/send/reporter.h"
 #include "capture/submit/submission.h"
 #include "vk/queue_timeline.h"
 
 namespace tally::capture {
+
+class Reporter;
 
 class SubmissionReader {
  public:

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "capture/record/recording.h"
 #include "capture/record/recording_context.h"
 #include "vk/chain.h"
 #include "vk/own_call.h"
@@ -30,6 +31,14 @@ uint32_t view_mask_of(const VkCommandBufferInheritanceInfo& info, const PassRegi
 }
 
 }  // namespace
+
+void PassRecorder::refuse_regions(Recording& recording) const {
+  if (pass_) recording.passes[*pass_].regions.reset();
+}
+
+void PassRecorder::end_command_time(const PassTarget& to, TimeIndex time) const {
+  to.recording.timestamps.end(to.commands, timestamp_place(), time);
+}
 
 void PassRecorder::reset(const VkCommandBufferInheritanceInfo* inherits) {
   continues_parent_ = inherits != nullptr;

@@ -9,10 +9,16 @@
 
 #include <optional>
 
-#include "capture/record/recording.h"
+#include "capture/base/capture_settings.h"
+#include "capture/record/timestamps.h"
 
 namespace tally::capture {
 
+struct CommandRun;
+struct Label;
+struct RecordedPass;
+struct RecordedRegions;
+class Recording;
 class RecordingContext;
 
 // Receives the description of a pass, and the commands that belong to it.
@@ -52,17 +58,13 @@ class PassRecorder {
   uint32_t subpass() const { return subpass_; }
   // The values by region to request for the open pass. Null if there are none.
   const RecordedRegions* regions(const Recording& recording) const;
-  void refuse_regions(Recording& recording) const {
-    if (pass_) recording.passes[*pass_].regions.reset();
-  }
+  void refuse_regions(Recording& recording) const;
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
   // The time of a draw in the open pass, or of a command outside of passes.
   std::optional<TimeIndex> begin_command_time(const PassTarget& to);
-  void end_command_time(const PassTarget& to, TimeIndex time) const {
-    to.recording.timestamps.end(to.commands, timestamp_place(), time);
-  }
+  void end_command_time(const PassTarget& to, TimeIndex time) const;
 
  private:
   std::optional<TimeIndex> begin_time(const PassTarget& to);

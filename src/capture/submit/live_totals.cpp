@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/submit/command_slices.h"
+#include "capture/submit/submission.h"
 #include "catalogue/catalogue.h"
 
 namespace tally::capture {

@@ -18,10 +18,12 @@
 
 #include "base/live_counters.h"
 #include "capture/base/block_costs.h"
-#include "capture/submit/command_slices.h"
-#include "capture/submit/submission.h"
 
 namespace tally::capture {
+
+struct CommandSlice;
+struct Execution;
+struct Shader;
 
 // The counters that every device has. The shader metrics of the devices follow them.
 enum class LiveCounter : uint8_t {

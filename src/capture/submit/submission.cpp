@@ -1,5 +1,7 @@
 #include "capture/submit/submission.h"
 
+#include "capture/record/recording.h"
+
 namespace tally::capture {
 
 Execution* Submission::find(const Recording& recording) {

@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "capture/base/frames.h"
-#include "capture/record/recording.h"
+#include "capture/base/sender.h"
 
 namespace tally::capture {
+
+class Recording;
 
 // One execution of a recording within a vkQueueSubmit call. A recording that is executed several
 // times is read once: its first execution carries the values of all `runs`, also where the call has

@@ -7,6 +7,7 @@
 #include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -49,8 +50,7 @@ VkResult create_instance(const VkInstanceCreateInfo& original,
   const VkApplicationInfo application = raise_version(original.pApplicationInfo);
   VkInstanceCreateInfo info = original;
   info.pApplicationInfo = &application;
-  const VkResult result = create(&info, allocator, handle);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(create(&info, allocator, handle));
   const Instance::Versions versions{
       original.pApplicationInfo ? original.pApplicationInfo->apiVersion : 0,
       application.apiVersion};

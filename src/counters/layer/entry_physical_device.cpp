@@ -14,6 +14,7 @@
 #include "counters/layer/offered_extensions.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -337,8 +338,7 @@ VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& origin
   if (allocator) options.compile_ahead = CompileAhead::Never;
   const DeviceCreation creation(original, gpu, options);
   if (const VkResult refusal = creation.refusal(); refusal != VK_SUCCESS) return refusal;
-  const VkResult result = create(handle, &creation.info(), allocator, device);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(create(handle, &creation.info(), allocator, device));
   try {
     report_uncounted(instance, creation.uncounted_extensions());
     add_device(std::make_unique<Device>(*device, instance, gpu, creation, next));

@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "counters/memory/word_pool.h"
+#include "counters/shaders/stage_variants.h"
+
 namespace tally::counters {
 
 PipelineLayout::PipelineLayout(const VkPipelineLayoutCreateInfo& info, const LayoutRules& rules)
@@ -133,8 +136,8 @@ bool PipelineLayout::make_own() {
   return heaps_ || own_ != VK_NULL_HANDLE;
 }
 
-StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) const {
-  StageVariants::Addressing addressing;
+StageAddressing PipelineLayout::addressing(bool separate_fragment) const {
+  StageAddressing addressing;
   addressing.main.kind = path_ == AddressPath::Descriptor
                              ? spirv::AddressSource::Kind::UniformBuffer
                              : spirv::AddressSource::Kind::PushConstant;
@@ -148,9 +151,9 @@ StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) con
   return addressing;
 }
 
-std::optional<StageVariants::Addressing> PipelineLayout::shader_addressing(
+std::optional<StageAddressing> PipelineLayout::shader_addressing(
     VkShaderStageFlagBits stage) const {
-  StageVariants::Addressing result = addressing(false);
+  StageAddressing result = addressing(false);
   const auto slot = static_cast<uint32_t>(slot_of_shader(stage));
   if (path_ != AddressPath::PushConstant) {
     const bool alone = stage == VK_SHADER_STAGE_COMPUTE_BIT && path_ == AddressPath::Descriptor;

@@ -17,13 +17,14 @@
 
 #include "counters/base/device_table.h"
 #include "counters/base/options.h"
-#include "counters/memory/word_pool.h"
-#include "counters/shaders/stage_variants.h"
 #include "vk/boundary.h"
 #include "vk/handles.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
+
+class WordPool;
+struct StageAddressing;
 
 class SetLayout {
  public:
@@ -211,9 +212,9 @@ class PipelineLayout {
   uint32_t reserved_offset() const { return rules_.reserved_offset(); }
   // Where shaders of a pipeline with this layout find their record pointer. path() must not be
   // None.
-  StageVariants::Addressing addressing(bool separate_fragment) const;
+  StageAddressing addressing(bool separate_fragment) const;
   // The same for a shader object: nothing if its slot is not in this layout.
-  std::optional<StageVariants::Addressing> shader_addressing(VkShaderStageFlagBits stage) const;
+  std::optional<StageAddressing> shader_addressing(VkShaderStageFlagBits stage) const;
 
   // The stages that an update of push constants at `offset` must name with the extended ranges.
   VkShaderStageFlags widen(VkShaderStageFlags stages, uint32_t offset) const;

@@ -2,6 +2,8 @@
 
 #include "counters/layouts/pipeline_layout.h"
 
+#include "counters/shaders/stage_variants.h"
+
 namespace tally::counters {
 namespace {
 

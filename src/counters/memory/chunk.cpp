@@ -181,10 +181,9 @@ VkResult Chunk::allocate(Use use, uint32_t allowed_types) {
                                   .pNext = has_address(use) ? &flags : nullptr,
                                   .allocationSize = requirements.size,
                                   .memoryTypeIndex = *type};
-  const VkResult result =
-      vk::own("vkAllocateMemory",
-              context_.next->AllocateMemory(context_.device, &info, nullptr, &memory_), memory_);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkAllocateMemory",
+                    context_.next->AllocateMemory(context_.device, &info, nullptr, &memory_),
+                    memory_));
   return vk::own("vkBindBufferMemory",
                  context_.next->BindBufferMemory(context_.device, buffer_, memory_, 0));
 }

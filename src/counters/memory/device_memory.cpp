@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
@@ -25,9 +27,8 @@ VkResult HostBlocks::take(uint64_t bytes, HostBlock& block) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (pages_.empty() || pages_.back().size - used_ < bytes) {
     RecordPage page;
-    const VkResult result = contents_ == Contents::Zero ? pool_.acquire(bytes, page)
-                                                        : pool_.acquire_undefined(bytes, page);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(contents_ == Contents::Zero ? pool_.acquire(bytes, page)
+                                          : pool_.acquire_undefined(bytes, page));
     pages_.push_back(page);
     used_ = 0;
   }

@@ -36,10 +36,9 @@ VkResult Transfer::take_idle_job(Job& job) {
     const VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                        .queueFamilyIndex = context_.transfer_family};
-    const VkResult result =
-        vk::own("vkCreateCommandPool",
-                context_.next->CreateCommandPool(context_.device, &info, nullptr, &pool_), pool_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(vk::own("vkCreateCommandPool",
+                      context_.next->CreateCommandPool(context_.device, &info, nullptr, &pool_),
+                      pool_));
   }
   const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = pool_,
@@ -61,9 +60,8 @@ VkResult Transfer::take_idle_job(Job& job) {
 VkResult Transfer::record_job(const Job& job, const std::function<void(VkCommandBuffer)>& record) {
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-  const VkResult result =
-      vk::own("vkBeginCommandBuffer", context_.next->BeginCommandBuffer(job.commands, &begin));
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(
+      vk::own("vkBeginCommandBuffer", context_.next->BeginCommandBuffer(job.commands, &begin)));
   barrier(*context_.next, job.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           VK_PIPELINE_STAGE_TRANSFER_BIT);
   record(job.commands);
@@ -181,8 +179,7 @@ VkResult RecordPool::acquire_undefined(VkDeviceSize bytes, RecordPage& page) {
   if (on_device()) return find_clean_run(count, page);
   if (take_run(count, true, page)) return VK_SUCCESS;
   if (!take_run(count, false, page)) {
-    const VkResult result = add_slab(count);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(add_slab(count));
     take_run(count, false, page);
   }
   if (!knows_dirt()) return VK_SUCCESS;
@@ -332,12 +329,10 @@ VkResult RecordPool::find_clean_run(uint32_t count, RecordPage& page) {
     Slab* slab = find_slab(count, true);
     if (!slab) {
       slab = find_slab(count, false);
-      const VkResult result = slab ? start_zeroing(*slab) : add_slab(count);
-      if (result != VK_SUCCESS) return result;
+      TALLY_TRY(slab ? start_zeroing(*slab) : add_slab(count));
       if (!slab) slab = slabs_.back().get();
     }
-    const VkResult result = finish_zeroing(*slab);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(finish_zeroing(*slab));
   }
   zero_ahead();
   return VK_SUCCESS;

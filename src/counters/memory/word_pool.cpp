@@ -114,8 +114,7 @@ VkResult WordPool::prepare() {
   const std::lock_guard lock(mutex_);
   if (null_word_.chunk) return VK_SUCCESS;
   WordPage page;
-  const VkResult result = acquire_locked(page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(acquire_locked(page));
   page.write(0, 0, 0);
   null_word_ = page;
   return VK_SUCCESS;
@@ -135,8 +134,7 @@ VkResult WordPool::acquire_locked(WordPage& page) {
   auto slab = std::find_if(slabs_.begin(), slabs_.end(),
                            [](const Slab& candidate) { return candidate.free != 0; });
   if (slab == slabs_.end()) {
-    const VkResult result = add_slab();
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(add_slab());
     slab = slabs_.end() - 1;
   }
   const auto index = static_cast<uint32_t>(std::countr_zero(slab->free));
@@ -157,8 +155,7 @@ void WordPool::release(const WordPage& page) {
 VkResult WordPages::next(WordPage& page, uint32_t& index) {
   if (pages_.empty() || used_ == pages_.back().count) {
     WordPage fresh;
-    const VkResult result = pool_.acquire(fresh);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(pool_.acquire(fresh));
     pages_.push_back(fresh);
     used_ = 0;
   }

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "counters/shaders/program.h"
+
 namespace tally::counters {
 
-SampleCounter sample_counter(const SampleFacts& facts, Program::Samples counted) {
+SampleCounter sample_counter(const SampleFacts& facts, CountedSamples counted) {
   bool dropped = true;
   switch (counted) {
-    case Program::Samples::Uncounted:
+    case CountedSamples::Uncounted:
       break;
-    case Program::Samples::BeforeTests:
+    case CountedSamples::BeforeTests:
       dropped = facts.covers_by_alpha || facts.may_fail_tests();
       break;
-    case Program::Samples::AfterTests:
+    case CountedSamples::AfterTests:
       // An invocation does not see which samples of its pixel have passed. Alpha to coverage comes
       // after the tests, and after samples are counted.
       dropped = facts.samples != VK_SAMPLE_COUNT_1_BIT && facts.may_fail_tests();

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "counters/shaders/program.h"
-
 namespace tally::counters {
+
+enum class CountedSamples : uint8_t;
 
 // Where nothing is known, samples may be dropped.
 struct SampleFacts {
@@ -38,7 +38,7 @@ enum class SampleCounter : uint8_t {
   Shader,  // the instrumented fragment shader
   Driver   // samples may be dropped after the shader has counted them, or it counts none
 };
-SampleCounter sample_counter(const SampleFacts& facts, Program::Samples counted);
+SampleCounter sample_counter(const SampleFacts& facts, CountedSamples counted);
 
 // The state of a graphics pipeline that primitive assembly depends on, and the values of dynamic
 // state.

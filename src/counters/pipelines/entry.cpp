@@ -5,6 +5,7 @@
 #include "counters/pipelines/pipeline_creation.h"
 #include "counters/recording/command_buffer.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -41,9 +42,7 @@ VkResult create_layout(VkDevice handle, const VkPipelineLayoutCreateInfo* info,
   DeviceState* state = device.state();
   if (!state) return device.next().CreatePipelineLayout(handle, info, allocator, layout);
   auto known = std::make_shared<PipelineLayout>(*info, state->objects.layout_rules);
-  const VkResult result =
-      known->create(handle, device.next(), state->memory.words, *info, allocator, layout);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(known->create(handle, device.next(), state->memory.words, *info, allocator, layout));
   if (known->widens() || known->covers_reserved())
     state->objects.inspects_constants.store(true, std::memory_order_relaxed);
   state->objects.layouts.insert(*layout, std::move(known));

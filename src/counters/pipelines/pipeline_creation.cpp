@@ -9,6 +9,7 @@
 #include "counters/pipelines/pipeline_variants.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -107,8 +108,7 @@ VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantS
   const bool counts = can_count(state, source.info, pipeline);
   for (const Variant variant : kFullVariants) {
     if (!counts || !choice.has(variant)) continue;
-    const VkResult result = make_variant(state, cache, source, variant, pipeline);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_variant(state, cache, source, variant, pipeline));
   }
   return VK_SUCCESS;
 }
@@ -149,9 +149,7 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   note_facts(state, info, *pipeline);
   pipeline->handle = plain;
   if (variants) {
-    const VkResult result =
-        make_variants(state, cache, variant_source(state, info), choice, *pipeline);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_variants(state, cache, variant_source(state, info), choice, *pipeline));
     compile_ahead(state, cache, info, {.blocks = choice.blocks, .regions = choice.regions},
                   pipeline);
   }

@@ -7,6 +7,30 @@
 
 namespace tally::counters {
 
+CommandState::CommandState(VkCommandBuffer command_buffer, DeviceState& device_state)
+    : handle(command_buffer),
+      device(device_state),
+      next(device.context.next),
+      bound(handle, device.objects, status),
+      instrumentation(device.instrumentation.shards) {
+  if (device.regions)
+    regions = std::make_unique<RegionRecorder>(*device.regions, handle, bound.descriptors());
+  if (!device.queries) return;
+  queries = std::make_unique<QueryRecorder>(*device.queries, handle, bound.descriptors());
+  if (device.context.gpu.native_performance_queries) {
+    driver_queries = std::make_unique<DriverQueries>(device.context, handle);
+  }
+}
+
+void CommandState::reset() {
+  status = {};
+  bound.reset();
+  instrumentation.reset();
+  if (regions) regions->reset();
+  if (queries) queries->reset();
+  if (driver_queries) driver_queries->reset();
+}
+
 bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bound,
                           const SlotPointers& pointers) {
   state_.bound.invalidate_pointer();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "counters/pipelines/object_state.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/shader_set.h"
 
@@ -125,6 +126,13 @@ std::shared_ptr<ShaderSet> shader_set_of(ObjectState& state, const BoundShaders&
 
 }  // namespace
 
+BoundState::BoundState(VkCommandBuffer commands, ObjectState& objects, RecordingStatus& status)
+    : commands_(commands), next_(objects.device.next), objects_(objects), status_(status) {}
+
+VkDeviceAddress BoundState::copy_push_data(const MemoryContext& memory) {
+  return push_data_.copy(memory, objects_.layout_rules.push_data_size);
+}
+
 void BoundState::reset() {
   bound_ = {};
   shaders_ = {};
@@ -133,8 +141,7 @@ void BoundState::reset() {
   invalidate_pointer();
   constants_.clear();
   push_data_.reset();
-  descriptors_ = DescriptorKind::None;
-  uses_heaps_ = false;
+  descriptors_ = {};
   dynamic_facts_ = {};
   indices_ = {};
 }
@@ -329,7 +336,7 @@ void BoundState::restore_after_dispatch() {
   invalidate_pointer();
   Bound& bound = *at(VK_PIPELINE_BIND_POINT_COMPUTE);
   if (!bound.empty()) bind_handles(VK_PIPELINE_BIND_POINT_COMPUTE, bound, bound.variant);
-  if (uses_heaps_) {
+  if (descriptors_.uses_heaps()) {
     const LayoutRules rules = objects_.layout_rules.with_heaps();
     push_data_.note_overwritten(rules.reserved_offset(), rules.push_data_size);
   }
@@ -360,7 +367,7 @@ void BoundState::invalidate_pointer(VkPipelineLayout layout, uint32_t end) {
 }
 
 void BoundState::push_guard() {
-  if (uses_heaps_) return;  // push constants invalidate them
+  if (descriptors_.uses_heaps()) return;  // push constants invalidate them
   status_.clear(RecordingStatus::kLostGuard);
   objects_.push_guard.push(commands_);
   note_overwritten_constants();
@@ -396,7 +403,7 @@ void BoundState::restore_constants(Bound& bound) {
   using Status = RecordingStatus;
   const Bindable* pipeline = resolve(bound);
   const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
-  if (uses_heaps_) return restore_push_data(bound, layout);
+  if (descriptors_.uses_heaps()) return restore_push_data(bound, layout);
   const bool guarded = !layout || !layout->covers_guard();
   if (guarded && status_.has(Status::kLostGuard)) push_guard();
   if (!layout || !layout->covers_reserved()) return;
@@ -408,10 +415,9 @@ void BoundState::restore_constants(Bound& bound) {
 }
 
 void BoundState::set_descriptors(DescriptorKind kind) {
-  if (kind == descriptors_ || !objects_.heap_layouts.enabled()) return;
-  descriptors_ = kind;
-  uses_heaps_ = kind == DescriptorKind::Heaps;
-  if (uses_heaps_) {
+  if (kind == descriptors_.kind || !objects_.heap_layouts.enabled()) return;
+  descriptors_.kind = kind;
+  if (descriptors_.uses_heaps()) {
     constants_.clear();
   } else {
     push_data_.clear();
@@ -451,10 +457,10 @@ void BoundState::restore_push_data(const Bound& bound, const PipelineLayout* lay
 }
 
 bool BoundState::disturbs_descriptors(const Bound& bound) const {
-  if (descriptors_ == DescriptorKind::None || !bound.pipeline || !bound.pipeline->layout) {
+  if (descriptors_.kind == DescriptorKind::None || !bound.pipeline || !bound.pipeline->layout) {
     return false;
   }
-  return bound.pipeline->layout->has_heaps() != uses_heaps_;
+  return bound.pipeline->layout->has_heaps() != descriptors_.uses_heaps();
 }
 
 SampleCounter BoundState::sample_counter() {
@@ -462,8 +468,8 @@ SampleCounter BoundState::sample_counter() {
   const Bindable* pipeline = resolve(graphics());
   if (!pipeline) return SampleCounter::Driver;
   if (draw_facts().rasterizer_discard) return SampleCounter::None;
-  const Program::Samples counted =
-      bound.variant.blocks ? bound.program()->samples : Program::Samples::Uncounted;
+  const CountedSamples counted =
+      bound.variant.blocks ? bound.program()->samples : CountedSamples::Uncounted;
   return tally::counters::sample_counter(dynamic_facts_.applied_to(pipeline->facts.samples),
                                          counted);
 }

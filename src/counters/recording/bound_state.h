@@ -17,12 +17,15 @@
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/memory/chunk.h"
 #include "counters/pipelines/draw_facts.h"
-#include "counters/pipelines/object_state.h"
 #include "counters/pipelines/pipeline.h"
+#include "counters/pipelines/shader_set.h"
+#include "counters/shaders/internal_pipelines.h"
 #include "vk/bind_point.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
+
+struct ObjectState;
 
 // The state of the layer that the next command of a command buffer depends on, and the first
 // failure since the recording began.
@@ -110,15 +113,6 @@ class SlotConstants {
   uint32_t begin_ = 0, end_ = 0;  // offsets in push constants; empty when equal
 };
 
-// The kind of descriptors that the application's shaders use, according to the last command that
-// changed it: a command of one kind invalidates all state of the other, also the application's.
-// Always None where descriptor heaps are not enabled.
-enum class DescriptorKind : uint8_t {
-  None,
-  Sets,  // descriptor sets or descriptor buffers, with push constants
-  Heaps  // descriptor heaps, with push data
-};
-
 class BoundState {
  public:
   // Consecutive draws whose records differ in their address alone.
@@ -154,8 +148,7 @@ class BoundState {
     }
   };
 
-  BoundState(VkCommandBuffer commands, ObjectState& objects, RecordingStatus& status)
-      : commands_(commands), next_(objects.device.next), objects_(objects), status_(status) {}
+  BoundState(VkCommandBuffer commands, ObjectState& objects, RecordingStatus& status);
   BoundState(const BoundState&) = delete;
   BoundState& operator=(const BoundState&) = delete;
 
@@ -221,13 +214,11 @@ class BoundState {
   // Before the layer writes the record pointers of a layout with heaps to push data [begin, end).
   void overwrite_push_data(uint32_t begin, uint32_t end);
   // The address of a copy of push data. 0 if there is no memory.
-  VkDeviceAddress copy_push_data(const MemoryContext& memory) {
-    return push_data_.copy(memory, objects_.layout_rules.push_data_size);
-  }
+  VkDeviceAddress copy_push_data(const MemoryContext& memory);
 
   // --- descriptors
   void set_descriptors(DescriptorKind kind);
-  const bool& uses_heaps() const { return uses_heaps_; }
+  const DescriptorMode& descriptors() const { return descriptors_; }
   // True if a record pointer for what is bound would invalidate descriptors of the application.
   bool disturbs_descriptors(const Bound& bound) const;
 
@@ -285,8 +276,7 @@ class BoundState {
   const PipelineLayout* pushed_layout_ = nullptr;
   SlotConstants constants_;
   PushData push_data_;
-  DescriptorKind descriptors_ = DescriptorKind::None;
-  bool uses_heaps_ = false;
+  DescriptorMode descriptors_;
   DynamicDrawFacts dynamic_facts_;
   IndexRange indices_;
 };

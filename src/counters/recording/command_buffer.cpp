@@ -314,7 +314,8 @@ void CommandBuffer::gather_records() {
   if (!gather || is_secondary() || simultaneous_ || suspended_ || !kind_.computes) return;
   const std::vector<RecordedRange> ranges = state_.instrumentation.gatherable();
   if (ranges.empty()) return;
-  const VkResult result = gather->record({handle(), state_.bound.uses_heaps()}, ranges);
+  const VkResult result =
+      gather->record({handle(), state_.bound.descriptors().uses_heaps()}, ranges);
   if (result == VK_SUCCESS) return;
   state_.device.context.messages.notice(
       "TALLY-own-call-failed", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),

@@ -14,7 +14,6 @@
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/memory/chunk.h"
 #include "counters/recording/action_recorder.h"
-#include "counters/recording/command_state.h"
 #include "counters/shaders/program.h"
 
 namespace tally::counters {

@@ -30,9 +30,19 @@ std::shared_ptr<const ShaderCode> ShaderCodeStore::add(std::span<const uint32_t>
   return code;
 }
 
+Stage::Stage(const VkPipelineShaderStageCreateInfo* stage_info,
+             std::shared_ptr<const ShaderCode> stage_code)
+    : info(stage_info), code(std::move(stage_code)) {}
+Stage::Stage(Stage&&) noexcept = default;
+Stage& Stage::operator=(Stage&&) noexcept = default;
+Stage::~Stage() = default;
+
 const Result<spirv::AnalyzedModule>& Stage::module() const {
-  if (!module_ && !code) module_ = Error{"its SPIR-V is not known"};
-  if (!module_) module_ = spirv::AnalyzedModule::parse(code->words);
+  using Parsed = Result<spirv::AnalyzedModule>;
+  if (!module_) {
+    module_ = std::make_unique<const Parsed>(code ? spirv::AnalyzedModule::parse(code->words)
+                                                  : Parsed(Error{"its SPIR-V is not known"}));
+  }
   return *module_;
 }
 

@@ -16,9 +16,12 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "counters/shaders/program.h"
-#include "spirv/analysis/analyzed_module.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/plan/options.h"
+
+namespace tally::spirv {
+class AnalyzedModule;
+}
 
 namespace tally::counters {
 
@@ -44,8 +47,10 @@ class Stage {
  public:
   // `stage_code` is null if the code is not known (an identifier, a binary).
   Stage(const VkPipelineShaderStageCreateInfo* stage_info,
-        std::shared_ptr<const ShaderCode> stage_code)
-      : info(stage_info), code(std::move(stage_code)) {}
+        std::shared_ptr<const ShaderCode> stage_code);
+  Stage(Stage&&) noexcept;
+  Stage& operator=(Stage&&) noexcept;
+  ~Stage();
 
   const VkPipelineShaderStageCreateInfo* info;
   std::shared_ptr<const ShaderCode> code;
@@ -56,7 +61,7 @@ class Stage {
   const spirv::EntryPoint* entry_point(spv::ExecutionModel model) const;
 
  private:
-  mutable std::optional<Result<spirv::AnalyzedModule>> module_;
+  mutable std::unique_ptr<const Result<spirv::AnalyzedModule>> module_;
 };
 
 // True if the shader has an output gl_PrimitiveID. Ignores members of blocks.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <span>
 
@@ -32,6 +33,19 @@ struct InternalPipeline {
 struct InternalCommands {
   VkCommandBuffer handle = VK_NULL_HANDLE;
   bool uses_heaps = false;  // it uses descriptor heaps
+};
+
+// The kind of descriptors that the application's shaders use, according to the last command that
+// changed it: a command of one kind invalidates all state of the other, also the application's.
+// Always None where descriptor heaps are not enabled.
+enum class DescriptorKind : uint8_t {
+  None,
+  Sets,  // descriptor sets or descriptor buffers, with push constants
+  Heaps  // descriptor heaps, with push data
+};
+struct DescriptorMode {
+  DescriptorKind kind = DescriptorKind::None;
+  bool uses_heaps() const { return kind == DescriptorKind::Heaps; }
 };
 
 class InternalPipelines {

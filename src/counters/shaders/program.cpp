@@ -33,7 +33,7 @@ void note_uncounted(Program& program, VkShaderStageFlags stages) {
     outputs |= stage.stage;
     if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
       program.samples =
-          stage.info->tests_early ? Program::Samples::AfterTests : Program::Samples::BeforeTests;
+          stage.info->tests_early ? CountedSamples::AfterTests : CountedSamples::BeforeTests;
     }
   }
   VkShaderStageFlags makers =

@@ -222,16 +222,16 @@ struct StageProgram {
   uint32_t sub_index = 0;
 };
 
+// Samples that the fragment shader counts: none, or those before or after depth and stencil tests.
+enum class CountedSamples : uint8_t { Uncounted, BeforeTests, AfterTests };
+
 struct Program {
   std::vector<StageProgram> stages;                  // ascending sub-indices and stage bits
   std::array<uint32_t, kAddressSlots> capacities{};  // counters in a shard of each slot's record
   // Stages that run uninstrumented, and stages whose output samples or primitives are not counted.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
-  // Samples that the fragment shader counts: none, or those before or after depth and stencil
-  // tests.
-  enum class Samples : uint8_t { Uncounted, BeforeTests, AfterTests };
-  Samples samples = Samples::Uncounted;
+  CountedSamples samples = CountedSamples::Uncounted;
   // True if shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
   // Its counters are where those of no other program are, but of those that are linked from the

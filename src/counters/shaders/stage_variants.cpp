@@ -137,7 +137,7 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
   const VkShaderStageFlagBits bit = stage.info->stage;
   const catalogue::Stage* known = catalogue::find_stage(bit);
   if (!known) return Error{"an unknown kind of shader stage"};
-  const Addressing& addressing = request.addressing;
+  const StageAddressing& addressing = request.addressing;
   const bool fragment = bit == VK_SHADER_STAGE_FRAGMENT_BIT;
   const AddressSlot slot = slot_of(stage, request, numbers.has_value());
   spirv::BlockCountOptions options = instrumenter.options().pass;

@@ -45,17 +45,18 @@ class ExtendedSpecialization {
   std::vector<std::byte> data_;
 };
 
+// How the stages of a pipeline find their records.
+struct StageAddressing {
+  spirv::AddressSource main;
+  spirv::AddressSource fragment;
+  bool separate_fragment = false;
+};
+
 // The stages of a pipeline variant, with instrumented SPIR-V. The create info of the variant points
 // to them. Owns the shader modules, which must live until the variant is created.
 
 class StageVariants {
  public:
-  // How the stages of a pipeline find their records.
-  struct Addressing {
-    spirv::AddressSource main;
-    spirv::AddressSource fragment;
-    bool separate_fragment = false;
-  };
   // A stage that runs uninstrumented, and the reason.
   struct Refusal {
     VkShaderStageFlagBits stage{};
@@ -72,7 +73,7 @@ class StageVariants {
   // nothing to count in this variant stay as they are too.
   struct Request {
     Variant variant = Variant::Blocks;
-    Addressing addressing;
+    StageAddressing addressing;
     bool alpha_to_coverage = false;
     bool multiview = false;
     bool primitive_ids = false;

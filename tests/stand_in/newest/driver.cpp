@@ -71,16 +71,6 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice handle, const VkQueryPoolCre
   return result;
 }
 
-VKAPI_ATTR void VKAPI_CALL destroy_pool(VkDevice handle, VkQueryPool pool,
-                                        const VkAllocationCallbacks* allocator) {
-  Device& device = device_of(handle);
-  {
-    const std::lock_guard lock(device.mutex);
-    device.pools.erase(pool);
-  }
-  device.next.DestroyQueryPool(handle, pool, allocator);
-}
-
 VKAPI_ATTR void VKAPI_CALL begin_query(VkCommandBuffer commands, VkQueryPool pool, uint32_t query,
                                        VkQueryControlFlags flags) {
   Device& device = device_of(commands);
@@ -136,7 +126,7 @@ Driver make() {
       vk::hook("vkCmdEndQuery", end_query),
       vk::hook("vkCmdWriteMicromapsPropertiesEXT", write_micromaps),
       vk::hook("vkCreateQueryPool", create_pool),
-      vk::hook("vkDestroyQueryPool", destroy_pool),
+      vk::hook("vkDestroyQueryPool", destroy_pool<Device>),
       vk::hook("vkGetQueryPoolResults", get_results),
       vk::hook("vkGetDeviceQueue2", get_queue),
       vk::hook("vkQueueSubmit", submit<&DeviceTable::QueueSubmit, VkSubmitInfo>),

@@ -208,16 +208,6 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice handle, const VkQueryPoolCre
   return result;
 }
 
-VKAPI_ATTR void VKAPI_CALL destroy_pool(VkDevice handle, VkQueryPool pool,
-                                        const VkAllocationCallbacks* allocator) {
-  Device& device = device_of(handle);
-  {
-    const std::lock_guard lock(device.mutex);
-    device.pools.erase(pool);
-  }
-  device.next.DestroyQueryPool(handle, pool, allocator);
-}
-
 VKAPI_ATTR void VKAPI_CALL reset_pool(VkDevice handle, VkQueryPool pool, uint32_t first,
                                       uint32_t count) {
   Device& device = device_of(handle);
@@ -260,7 +250,7 @@ VKAPI_ATTR void VKAPI_CALL release_lock(VkDevice device) {
 void add_query_hooks(Hooks& hooks) {
   hooks.push_back(vk::hook("vkAcquireProfilingLockKHR", acquire_lock));
   hooks.push_back(vk::hook("vkCreateQueryPool", create_pool));
-  hooks.push_back(vk::hook("vkDestroyQueryPool", destroy_pool));
+  hooks.push_back(vk::hook("vkDestroyQueryPool", destroy_pool<Device>));
   hooks.push_back(vk::hook("vkGetQueryPoolResults", get_results));
   hooks.push_back(vk::hook(kUsesOfQueries, uses_of_queries));
   hooks.push_back(vk::hook("vkReleaseProfilingLockKHR", release_lock));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
@@ -126,8 +128,7 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
   pages_.reserve(pages_.size() + 1);
   zeroed_.reserve(pages_.size() + 1);
   RecordPage fresh;
-  const VkResult result = memory_.records.acquire_undefined(bytes, fresh);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.records.acquire_undefined(bytes, fresh));
   page.index = static_cast<uint32_t>(pages_.size());
   page.page = fresh;
   page.used = 0;
@@ -165,8 +166,7 @@ VkResult Instrumentation::open_words(OpenWords& words) {
   }
   word_pages_.reserve(word_pages_.size() + 1);
   WordPage fresh;
-  const VkResult result = memory_.words.acquire(fresh);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.words.acquire(fresh));
   words = {fresh, 0};
   word_pages_.push_back(fresh);
   return VK_SUCCESS;
@@ -182,8 +182,7 @@ VkResult Instrumentation::reserve_locked(VkDeviceSize bytes, RecordRange::Result
   if (result_pages_.empty() || result_pages_.back().size < results_used_ + bytes) {
     result_pages_.reserve(result_pages_.size() + 1);
     RecordPage fresh;
-    const VkResult result = memory_.results.acquire_undefined(bytes, fresh);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(memory_.results.acquire_undefined(bytes, fresh));
     result_pages_.push_back(fresh);
     results_used_ = 0;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 
 void InstrumentationRecorder::close_pages() {
@@ -54,8 +56,7 @@ VkResult InstrumentationRecorder::reserve(uint64_t bytes, uint32_t shards_log2,
   if (page_.page.size - page_.used < bytes) {
     active_->close_page(page_);
     page_ = {};
-    const VkResult result = active_->open_page(bytes, page_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(active_->open_page(bytes, page_));
   }
   offset = page_.used;
   page_.use(bytes);
@@ -78,8 +79,7 @@ void InstrumentationRecorder::append(uint32_t result_index, VkDeviceSize offset,
 VkResult InstrumentationRecorder::next_words(WordPage& page, uint32_t& index) {
   if (words_.used == words_.page.count) {
     words_ = {};
-    const VkResult result = active_->open_words(words_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(active_->open_words(words_));
   }
   page = words_.page;
   index = words_.used++;

@@ -102,9 +102,7 @@ VkResult ClockReader::record() {
   std::memcpy(memory_->host() + kParameters, &parameters, sizeof parameters);
   memory_->flush(0, kBytes);
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  const VkResult result =
-      vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands_, &begin));
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands_, &begin)));
   program_.write({commands_}, memory_->address() + kParameters);
   const VkMemoryBarrier to_host{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                 .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
@@ -134,8 +132,7 @@ VkResult ClockReader::read_once(Reading& reading) {
 VkResult ClockReader::read(Reading& best) {
   for (int i = 0; i < kReadings; ++i) {
     Reading reading;
-    const VkResult result = read_once(reading);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(read_once(reading));
     if (reading.error < best.error) best = reading;
   }
   return VK_SUCCESS;
@@ -251,8 +248,7 @@ VkResult DeviceClock::prepare(const PhysicalDevice& gpu, const QueuePlace& queue
                               PFN_vkGetCalibratedTimestampsEXT calibrate) {
   ClockReading reading;
   if (lacks_upper_half(gpu)) {
-    const VkResult result = coarse_time_.start(context_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(coarse_time_.start(context_));
     reading.lately = coarse_time_.address();
   }
   const VkPhysicalDeviceProperties& properties = gpu.properties;

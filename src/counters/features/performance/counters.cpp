@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "counters/base/driver_profile.h"
 #include "vk/bind_point.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 
@@ -105,9 +106,8 @@ VkResult DriverPool::results(uint32_t query, std::span<const Value> ours, VkQuer
   }
   std::vector<Value> drivers(split_.drivers.size());
   const size_t bytes = drivers.size() * sizeof(Value);
-  const VkResult result =
-      next_.GetQueryPoolResults(device_, handle_, query, 1, bytes, drivers.data(), bytes, flags);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(
+      next_.GetQueryPoolResults(device_, handle_, query, 1, bytes, drivers.data(), bytes, flags));
   size_t of_drivers = 0, of_ours = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     all[i] = split_.is_drivers[i] ? drivers[of_drivers++] : ours[of_ours++];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -224,8 +225,7 @@ VkResult InheritedQueries::keep_samples(QueryMemory& memory, QueryWork& work,
       continue;
     }
     if (samples.inherited) {
-      const VkResult result = memory.reserve(samples.views * sizeof(uint64_t), samples.kept);
-      if (result != VK_SUCCESS) return result;
+      TALLY_TRY(memory.reserve(samples.views * sizeof(uint64_t), samples.kept));
       kept.samples.push_back({.views = samples.views,
                               .counts = samples.kept,
                               .kept = {},
@@ -249,8 +249,7 @@ VkResult InheritedQueries::keep(QueryMemory& memory, QueryWork& work, QueryWork&
       continue;
     }
     QuerySpace space;
-    const VkResult result = memory.reserve(all_slots_bytes(*binding.program, 0), space);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(memory.reserve(all_slots_bytes(*binding.program, 0), space));
     binding.kept.address = space.address;
     kept.bindings.push_back({.program = binding.program,
                              .record = binding.kept,

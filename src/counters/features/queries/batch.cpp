@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "counters/shaders/program.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -171,8 +172,7 @@ VkResult QueryBatches::store(const Numbers& numbers, VkDeviceAddress& address) {
   if (numbers.empty()) return VK_SUCCESS;
   HostBlock block;
   const size_t bytes = numbers.size() * sizeof *numbers.data();
-  const VkResult result = blocks_.take(bytes, block);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(blocks_.take(bytes, block));
   block.write(0, numbers.data(), bytes);
   address = block.address;
   return VK_SUCCESS;
@@ -189,8 +189,7 @@ VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& targ
   }
   const auto [known, added] = matrices_.try_emplace(key, 0);
   if (added) {
-    const VkResult result = store(query_matrix(stage, kind.rows, target.index), known->second);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(store(query_matrix(stage, kind.rows, target.index), known->second));
   }
   address = known->second;
   recent_matrices_[next_recent_++ % recent_matrices_.size()] = {key, address};
@@ -202,8 +201,7 @@ VkResult QueryBatches::add_targets(const RecordBinding& binding, const StageProg
   for (const QueryTarget& target : binding.targets) {
     const QueryKind& kind = target.kind();
     VkDeviceAddress address = 0;
-    const VkResult result = matrix(stage, target, address);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(matrix(stage, target, address));
     if (address == 0) continue;
     targets.push_back(
         {target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0});
@@ -220,8 +218,7 @@ VkResult QueryBatches::make_records(const RecordBinding& binding, Records& recor
     probe::QueryRecord record;
     record.counter_count = stage.info->plan.counter_count;
     record.first_target = static_cast<uint32_t>(records.targets.size());
-    const VkResult result = add_targets(binding, stage, records.targets);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(add_targets(binding, stage, records.targets));
     record.target_count = static_cast<uint32_t>(records.targets.size()) - record.first_target;
     // The GPU zeroes reusable records even if they have no target now.
     if (record.counter_count == 0 || (record.target_count == 0 && !binding.reusable)) continue;
@@ -245,8 +242,7 @@ VkResult QueryBatches::make_record(const SampleCount& samples, Records& records)
   const bool needed = !samples.targets.empty() || samples.kept.address != 0 || samples.is_sum();
   if (!needed) return VK_SUCCESS;
   if (ones_ == 0) {
-    const VkResult result = store(std::vector<uint32_t>(kMaxViews, 1), ones_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(store(std::vector<uint32_t>(kMaxViews, 1), ones_));
   }
   probe::QueryRecord& record = records.small.emplace_back();
   record.counters = samples.counts.address;
@@ -281,8 +277,7 @@ VkResult QueryBatches::make_finish(const FinishedQuery& finished, probe::QueryFi
 VkResult QueryBatches::pairs(const QueryTarget& target, VkDeviceAddress& address) {
   const auto [known, added] = pairs_.try_emplace(&target.kind(), 0);
   if (added) {
-    const VkResult result = store(target.pairs(), known->second);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(store(target.pairs(), known->second));
   }
   address = known->second;
   return VK_SUCCESS;
@@ -294,8 +289,7 @@ VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
   for (const QueryTarget& target : arguments.targets) {
     if (operation.target_count == probe::kQueryTargets) break;
     probe::QueryTarget& made = operation.targets[operation.target_count];
-    const VkResult result = pairs(target, made.matrix);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(pairs(target, made.matrix));
     made.row_count = static_cast<uint32_t>(target.pairs().size());
     made.rows = target.rows();
     made.pass = target.kind().count_pass;
@@ -311,21 +305,17 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
   records.clear();
   finishes.clear();
   for (const RecordBinding& binding : work.bindings) {
-    const VkResult result = make_records(binding, records);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_records(binding, records));
   }
   for (const SampleCount& samples : work.samples) {
-    const VkResult result = make_record(samples, records);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_record(samples, records));
   }
   for (const FinishedQuery& finished : work.finished) {
     if (finished.constants.empty()) continue;
-    const VkResult result = make_finish(finished, finishes.emplace_back());
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_finish(finished, finishes.emplace_back()));
   }
   for (const QueryArguments& arguments : work.arguments) {
-    const VkResult result = make_indirect(arguments, indirects.emplace_back());
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(make_indirect(arguments, indirects.emplace_back()));
   }
   header.records = static_cast<uint32_t>(records.large.size());
   header.small_records = static_cast<uint32_t>(records.small.size());
@@ -344,8 +334,7 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
     visit(records.targets);
   };
   each_part([&](const auto& part) { bytes += std::span(part).size_bytes(); });
-  const VkResult result = blocks_.take(bytes, batch);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(blocks_.take(bytes, batch));
   bytes = sizeof header;
   each_part([&](const auto& part) {
     batch.write(bytes, part.data(), std::span(part).size_bytes());
@@ -371,8 +360,7 @@ VkResult QueryBatches::write_spans(const std::vector<probe::QueryFeedback>& span
   const probe::QueryFeedbackHeader header{static_cast<uint32_t>(spans.size()), 0};
   const size_t bytes = spans.size() * sizeof(probe::QueryFeedback);
   HostBlock block;
-  const VkResult result = blocks_.take(sizeof header + bytes, block);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(blocks_.take(sizeof header + bytes, block));
   block.write(0, &header, sizeof header);
   block.write(sizeof header, spans.data(), bytes);
   address = block.address;
@@ -403,8 +391,7 @@ VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Reques
                            one.scale, static_cast<uint32_t>(one.storage)});
   }
   const size_t table_bytes = conversions.size() * sizeof(probe::QueryConversion);
-  const VkResult result = blocks_.take(sizeof copy + table_bytes, parameters);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(blocks_.take(sizeof copy + table_bytes, parameters));
   parameters.write(0, &copy, sizeof copy);
   parameters.write(sizeof copy, conversions.data(), table_bytes);
   return VK_SUCCESS;

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "counters/features/queries/active_queries.h"
+#include "counters/features/queries/state.h"
+#include "vk/own_call.h"
+
 namespace tally::counters {
 namespace {
 
@@ -69,8 +73,7 @@ VkResult ArgumentRecorder::add_indices(const IndirectCommand& command,
     return VK_SUCCESS;
   }
   QuerySpace space;
-  const VkResult result = memory_.reserve(range.size, space);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve(range.size, space));
   operation.indices = space.address;
   work.indices.push_back({range, space});
   return VK_SUCCESS;
@@ -105,8 +108,7 @@ VkResult FeedbackRecorder::begin(const probe::QueryFeedback& description, Feedba
   constexpr uint64_t kCapacityBytes = probe::QueryFeedback::kStreams * sizeof(uint64_t);
   constexpr uint64_t kStartBytes = probe::QueryFeedback::kBuffers * sizeof(uint32_t);
   QuerySpace space;
-  const VkResult result = memory_.reserve(kCapacityBytes + kStartBytes, space);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve(kCapacityBytes + kStartBytes, space));
   active_ = {description, 0};
   active_->span.flags = probe::QueryFeedback::kFirst;
   active_->span.capacity = space.address;
@@ -119,8 +121,7 @@ VkResult FeedbackRecorder::open_span(const ActiveQueries& queries, const Command
   if (!active_) return VK_SUCCESS;
   probe::QueryFeedback& span = active_->span;
   QuerySpace space;
-  const VkResult result = memory_.reserve(probe::QueryFeedback::kStreams * sizeof(uint64_t), space);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve(probe::QueryFeedback::kStreams * sizeof(uint64_t), space));
   span.needs = space.address;
   active_->primitives = totals.of(CommandMetric::LastPrimitives);
   std::ranges::fill(span.rows, 0);
@@ -141,6 +142,10 @@ void FeedbackRecorder::add_target(QueryTargets& targets) const {
   if (active_ && active_->span.needs != 0) targets.push_back({.needs = active_->span.needs});
 }
 
+bool SampleRecorder::available() const { return context_.state.occlusion != nullptr; }
+
+bool SampleRecorder::precise() const { return context_.state.occlusion->flags() != 0; }
+
 void SampleRecorder::reset() {
   for (const Pool& pool : pools_) context_.state.occlusion->release(pool.handle, pool.used);
   pools_.clear();
@@ -152,8 +157,7 @@ VkResult SampleRecorder::begin(uint32_t views, SampleCount& count) {
   if (pools_.empty() || OcclusionPool::kQueries - pools_.back().used < views) {
     pools_.reserve(pools_.size() + 1);
     VkQueryPool acquired = VK_NULL_HANDLE;
-    const VkResult result = queries.acquire(acquired);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(queries.acquire(acquired));
     pools_.push_back({acquired, 0});
   }
   Pool& pool = pools_.back();
@@ -177,8 +181,7 @@ VkResult SampleRecorder::copy_pending(QueryWork& work) {
   for (const SampleCount& one : work.samples) all += one.is_copied() ? 0 : one.views;
   if (all == 0) return VK_SUCCESS;
   QuerySpace space;
-  const VkResult result = memory_.reserve(all * sizeof(uint64_t), space);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve(all * sizeof(uint64_t), space));
   // Queries that follow each other are copied by one command.
   const SampleCount* first = nullptr;
   uint32_t queries = 0;

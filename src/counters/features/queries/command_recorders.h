@@ -7,12 +7,13 @@
 #include <optional>
 #include <vector>
 
-#include "counters/features/queries/active_queries.h"
 #include "counters/features/queries/batch.h"
 #include "counters/features/queries/context.h"
 #include "counters/features/queries/indirect_counts.h"
 
 namespace tally::counters {
+
+class ActiveQueries;
 
 class ArgumentRecorder {
  public:
@@ -86,9 +87,9 @@ class SampleRecorder {
 
   void reset();
   // True if the driver is to count samples on this device.
-  bool available() const { return context_.state.occlusion != nullptr; }
+  bool available() const;
   // True if its counts are exact.
-  bool precise() const { return context_.state.occlusion->flags() != 0; }
+  bool precise() const;
   // True if it counts those of the next draw.
   bool counting() const { return counting_; }
   // Begins a query, which takes as many as there are views.

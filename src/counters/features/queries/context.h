@@ -11,11 +11,12 @@
 #include <variant>
 
 #include "counters/base/device_table.h"
-#include "counters/features/queries/state.h"
 #include "counters/shaders/internal_pipelines.h"
 #include "counters/shaders/program.h"
 
 namespace tally::counters {
+
+struct QueryState;
 
 class Condition {
  public:
@@ -97,10 +98,10 @@ inline constexpr VkAccessFlags kAnyAccess = VK_ACCESS_MEMORY_READ_BIT | VK_ACCES
 struct QueryContext {
   QueryState& state;
   const DeviceTable& next;
-  VkCommandBuffer commands;  // where the layer records its own commands
-  const bool& uses_heaps;    // the application uses descriptor heaps
+  VkCommandBuffer commands;           // where the layer records its own commands
+  const DescriptorMode& descriptors;  // what the application uses
 
-  InternalCommands dispatches() const { return {commands, uses_heaps}; }
+  InternalCommands dispatches() const { return {commands, descriptors.uses_heaps()}; }
 
   // One half of a barrier.
   struct Scope {

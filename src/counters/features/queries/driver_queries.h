@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "counters/features/performance/counters.h"
 #include "counters/features/queries/pool.h"
 
 namespace tally::counters {

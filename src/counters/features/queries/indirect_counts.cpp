@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "vk/own_call.h"
+
 namespace tally::counters {
 
 VkResult QueryMemory::reserve(uint64_t bytes, uint64_t alignment, QuerySpace& space) {
   used_ = probe::align_up(used_, alignment);
   if (pages_.empty() || used_ > pages_.back().size || pages_.back().size - used_ < bytes) {
     RecordPage page;
-    const VkResult result = reserve_page(bytes, page);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(reserve_page(bytes, page));
     used_ = 0;
   }
   const RecordPage& page = pages_.back();
@@ -20,8 +21,7 @@ VkResult QueryMemory::reserve(uint64_t bytes, uint64_t alignment, QuerySpace& sp
 }
 
 VkResult QueryMemory::reserve_page(uint64_t bytes, RecordPage& page) {
-  const VkResult result = pool_.acquire(bytes, page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(pool_.acquire(bytes, page));
   pages_.push_back(page);
   used_ = page.size;
   return VK_SUCCESS;

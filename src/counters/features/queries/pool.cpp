@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "counters/features/performance/counters.h"
+#include "counters/features/performance/intel.h"
 #include "counters/features/queries/indirect_counts.h"
 #include "vk/chain.h"
 #include "vk/own_call.h"
@@ -140,6 +141,8 @@ std::shared_ptr<QueryPool> QueryPool::create(const MemoryContext& context, Query
   result = pool->initialize();
   return result == VK_SUCCESS ? pool : nullptr;
 }
+
+void QueryPool::set_driver(std::unique_ptr<DriverPool> driver) { driver_ = std::move(driver); }
 
 QueryPool::~QueryPool() {
   for (const VkQueryPool times : {begin_times_, end_times_}) {

@@ -9,13 +9,14 @@
 
 #include "counters/base/options.h"
 #include "counters/base/physical_device.h"
-#include "counters/features/performance/counters.h"
-#include "counters/features/performance/intel.h"
 #include "counters/memory/chunk.h"
 #include "counters/shaders/program.h"
 #include "probe/query.h"
 
 namespace tally::counters {
+
+class DriverPool;
+struct IntelReport;
 
 // A VkQueryPool whose queries the layer emulates. Its handle is a small pool of the driver,
 // so that names and private data work. The slots of the queries (probe/query.h) are in memory that
@@ -80,7 +81,7 @@ class QueryPool {
 
   // The driver's half of a pool with counters of the driver; else null.
   DriverPool* driver() const { return driver_.get(); }
-  void set_driver(std::unique_ptr<DriverPool> driver) { driver_ = std::move(driver); }
+  void set_driver(std::unique_ptr<DriverPool> driver);
 
   // Timestamps of the driver at begin and end, if the kind takes the time.
   VkQueryPool begin_times() const { return begin_times_; }

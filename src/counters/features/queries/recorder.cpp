@@ -6,6 +6,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "counters/features/performance/counters.h"
+#include "counters/features/queries/state.h"
+#include "vk/own_call.h"
+
 namespace tally::counters {
 
 void QueryTimes::write_begin(const QueryPool& pool, uint32_t query) const {
@@ -50,8 +54,7 @@ VkResult QueryTimes::record(const QueryTimestamp& timestamp) {
   const DeviceClock* clock = context_.state.clock.get();
   if (!clock) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   HostBlock parameters;
-  const VkResult result = batches_.write_timestamp(timestamp, parameters);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(batches_.write_timestamp(timestamp, parameters));
   context_.barrier(QueryContext::kAnything, QueryContext::kShader);
   clock->program().write(context_.dispatches(), parameters.address);
   context_.barrier({VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
@@ -103,8 +106,7 @@ VkResult ResultCopy::copy_mixed(const QueryPool& pool, const QueryPool::Request&
   const DriverPool& driver = *pool.driver();
   const VkDeviceSize bytes[] = {pool.result_bytes(0), driver.drivers_bytes()};
   RecordPage driver_page;
-  const VkResult result = memory_.reserve_page(bytes[1] * request.count, driver_page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve_page(bytes[1] * request.count, driver_page));
   context_.next.CmdCopyQueryPoolResults(
       context_.commands, driver.handle(), request.first, request.count, driver_page.chunk->buffer(),
       driver_page.offset, bytes[1], request.flags & VK_QUERY_RESULT_WAIT_BIT);
@@ -135,8 +137,7 @@ void PassSelection::reset() {
 VkResult PassSelection::begin_variant(bool counting) {
   if (!condition_) {
     HostBlock word;
-    const VkResult result = batches_.take_word(word);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(batches_.take_word(word));
     condition_ = word;
     conditions_.push_back(word);
   }
@@ -175,8 +176,9 @@ void PassSelection::select(uint32_t pass) const {
   }
 }
 
-QueryRecorder::QueryRecorder(QueryState& state, VkCommandBuffer commands, const bool& uses_heaps)
-    : context_{state, state.device.next, commands, uses_heaps},
+QueryRecorder::QueryRecorder(QueryState& state, VkCommandBuffer commands,
+                             const DescriptorMode& descriptors)
+    : context_{state, state.device.next, commands, descriptors},
       memory_(state.memory.records),
       batches_(state.memory.host_pages),
       word_pages_(state.memory.words),
@@ -295,8 +297,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
 
 VkResult QueryRecorder::begin_feedback(const probe::QueryFeedback& description,
                                        FeedbackStart& start) {
-  const VkResult result = feedback_.begin(description, start);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(feedback_.begin(description, start));
   begin_interval();
   return feedback_.open_span(active_, totals_);
 }
@@ -336,8 +337,7 @@ VkResult QueryRecorder::count_samples_by(SampleCounter counter) {
     return VK_SUCCESS;
   }
   SampleCount count;
-  const VkResult result = samples_.begin(views(), count);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(samples_.begin(views(), count));
   if (!samples_.precise()) ++totals_.sample_errors;
   begin_interval();
   count.inherited = active_.inherits_occlusion();

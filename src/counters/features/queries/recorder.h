@@ -110,8 +110,8 @@ class PassSelection {
 
 class QueryRecorder {
  public:
-  // `uses_heaps`: the application uses descriptor heaps.
-  QueryRecorder(QueryState& state, VkCommandBuffer commands, const bool& uses_heaps);
+  // `descriptors`: what the application uses.
+  QueryRecorder(QueryState& state, VkCommandBuffer commands, const DescriptorMode& descriptors);
   QueryRecorder(const QueryRecorder&) = delete;
   QueryRecorder& operator=(const QueryRecorder&) = delete;
 

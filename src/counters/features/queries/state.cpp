@@ -20,9 +20,8 @@ VkResult OcclusionPool::acquire(VkQueryPool& pool) {
   const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                    .queryType = VK_QUERY_TYPE_OCCLUSION,
                                    .queryCount = kQueries};
-  const VkResult result =
-      vk::own("vkCreateQueryPool", next_.CreateQueryPool(device_, &info, nullptr, &pool), pool);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(
+      vk::own("vkCreateQueryPool", next_.CreateQueryPool(device_, &info, nullptr, &pool), pool));
   next_.ResetQueryPool(device_, pool, 0, kQueries);
   all_.push_back(pool);
   return VK_SUCCESS;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "counters/features/regions/state.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -212,8 +213,7 @@ VkResult SecondaryLinks::create(HostBlocks& memory) {
 VkResult SecondaryLinks::add(HostBlocks& memory, VkDeviceAddress from, VkDeviceAddress to) {
   if (entries_ == kNodeEntries) {
     HostBlock node;
-    const VkResult result = memory.take(kNodeBytes, node);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(memory.take(kNodeBytes, node));
     last_.write(kNextOffset, &node.address, sizeof node.address);
     last_ = node;
     entries_ = 0;
@@ -229,8 +229,7 @@ VkResult RegionPass::make_blocks(const RegionState& state, HostBlocks& memory) {
   const uint32_t layers = request.instance.layers;
   for (uint32_t subpass = 0; subpass < request.instance.subpasses; ++subpass) {
     HostBlock block;
-    const VkResult result = memory.take(probe::region_block_bytes(layers), block);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(memory.take(probe::region_block_bytes(layers), block));
     probe::RegionBlock head = request.block(state);
     head.header.block_low = static_cast<uint32_t>(block.address);
     head.header.block_high = static_cast<uint32_t>(block.address >> 32);

@@ -29,11 +29,12 @@ void barrier(const DeviceTable& next, VkCommandBuffer commands, Half from, Half 
 
 }  // namespace
 
-RegionRecorder::RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps)
+RegionRecorder::RegionRecorder(RegionState& state, VkCommandBuffer commands,
+                               const DescriptorMode& descriptors)
     : state_(state),
       next_(state.device.next),
       commands_(commands),
-      uses_heaps_(uses_heaps),
+      descriptors_(descriptors),
       host_blocks_(state.memory.host_pages),
       words_(state.memory.words) {}
 
@@ -61,8 +62,7 @@ VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
   if (pointer == 0) return VK_SUCCESS;
   uint64_t tags = probe::kRegionCounts;
   if (state_.counts_primitives && (!current_ || current_->request.counts_primitives())) {
-    const VkResult result = next_header(pointer, pointer);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(next_header(pointer, pointer));
     tags |= probe::kRegionOfDraw;
   }
   pointer |= tags;
@@ -73,8 +73,7 @@ VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
 VkResult RegionRecorder::next_header(VkDeviceAddress block, uint64_t& pointer) {
   pointer = 0;
   if (used_headers_ == kHeaders) {
-    const VkResult result = host_blocks_.take(kHeaders * sizeof(probe::RegionHeader), headers_);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(host_blocks_.take(kHeaders * sizeof(probe::RegionHeader), headers_));
     used_headers_ = 0;
     first_draw_ = state_.take_draw_numbers(kHeaders);
   }
@@ -94,8 +93,7 @@ VkResult RegionRecorder::begin_continuing() {
 
 VkResult RegionRecorder::make_accumulators(const RegionPass& pass, RecordPage& page) {
   const uint64_t bytes = pass.accumulator_bytes() * pass.blocks.size();
-  const VkResult result = state_.memory.records.acquire(bytes, page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(state_.memory.records.acquire(bytes, page));
   accumulator_pages_.push_back(page);
   pass.set_accumulators(page.address);
   return VK_SUCCESS;

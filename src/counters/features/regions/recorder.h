@@ -30,8 +30,8 @@ namespace tally::counters {
 
 class RegionRecorder {
  public:
-  // `uses_heaps`: the application uses descriptor heaps.
-  RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps);
+  // `descriptors`: what the application uses.
+  RegionRecorder(RegionState& state, VkCommandBuffer commands, const DescriptorMode& descriptors);
   ~RegionRecorder() { reset(); }
   RegionRecorder(const RegionRecorder&) = delete;
   RegionRecorder& operator=(const RegionRecorder&) = delete;
@@ -69,7 +69,7 @@ class RegionRecorder {
 
   // The block of the pass or of a secondary command buffer; null outside of capturing passes.
   VkDeviceAddress block_address() const;
-  InternalCommands dispatches() const { return {commands_, uses_heaps_}; }
+  InternalCommands dispatches() const { return {commands_, descriptors_.uses_heaps()}; }
   VkResult next_header(VkDeviceAddress block, uint64_t& pointer);
   VkResult make_accumulators(const RegionPass& pass, RecordPage& page);
   VkResult make_tables(const RegionPass& pass, RecordPage& page);
@@ -80,7 +80,7 @@ class RegionRecorder {
   RegionState& state_;
   const DeviceTable& next_;
   VkCommandBuffer commands_;
-  const bool& uses_heaps_;
+  const DescriptorMode& descriptors_;
   std::deque<RegionPass> passes_;
   RegionPass* current_ = nullptr;    // capturing
   RegionPass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here

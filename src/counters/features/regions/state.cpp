@@ -5,6 +5,7 @@
 
 #include "counters/base/driver_profile.h"
 #include "probe/region.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
@@ -64,8 +65,7 @@ VkResult PrimitiveTables::find(uint64_t bytes, RecordPage& page) {
   const std::lock_guard lock(mutex_);
   if (largest_.size < bytes) {
     RecordPage larger;
-    const VkResult result = pool_.acquire(bytes, larger);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(pool_.acquire(bytes, larger));
     largest_ = larger;
   }
   page = largest_;
