@@ -152,17 +152,14 @@ struct Blocks {
   spirv::FeedbackLayout feedback;
 };
 
-std::vector<spirv::InstructionMix> costs_of_blocks(const spirv::BlockMap& map) {
-  std::vector<spirv::InstructionMix> costs;
-  for (const spirv::Block& block : map.blocks()) costs.push_back(block.mix);
-  return costs;
-}
-
-Result<Blocks> find_blocks(const spirv::AnalyzedModule& analyzed, const spirv::EntryPoint& entry) {
+Result<Blocks> find_blocks(const spirv::AnalyzedModule& analyzed, const spirv::EntryPoint& entry,
+                           const Specialization& constants) {
   const Result<spirv::BlockMap>& map = analyzed.block_map(entry);
   if (!map) return map.error();
+  const Result<spirv::BlockMap> special = analyzed.block_map(entry, constants);
+  if (!special) return special.error();
   Blocks blocks;
-  blocks.costs = costs_of_blocks(*map);
+  for (const spirv::Block& block : special->blocks()) blocks.costs.push_back(block.mix);
   blocks.depend_on_specialization = map->costs_depend_on_specialization();
   blocks.feedback = spirv::feedback_layout(analyzed.module(), entry);
   for (const spirv::MappedFunction& mapped : map->functions()) {
@@ -180,40 +177,15 @@ const char* stage_name(VkShaderStageFlagBits stage) {
 
 Result<Instrumenter::Shader> Instrumenter::instrument(const Stage& stage,
                                                       const spirv::BlockCountOptions& options) {
-  const auto find_or_make = [&](const spirv::BlockCountOptions& chosen,
-                                const auto& make_it) -> Result<Shader> {
-    const Key key{stage.code->hash, chosen};
-    if (Shader known = find(key)) return known;
-    Result<Shader> made = make_it();
-    if (made) remember(key, *made);
-    return made;
-  };
-  Result<Shader> plain = find_or_make(options, [&] { return make(stage, options); });
-  const bool may_differ = plain && (*plain)->info->costs_depend_on_specialization;
-  if (!may_differ || stage.info->pSpecializationInfo == nullptr || !stage.module()) return plain;
-  spirv::BlockCountOptions special = options;
-  special.constants =
-      stage.module()->module().declared(vk::specialization_of(stage.info->pSpecializationInfo));
-  if (special.constants.empty()) return plain;
-  return find_or_make(special, [&] { return specialize(*plain, stage, special); });
-}
-
-Result<Instrumenter::Shader> Instrumenter::specialize(
-    const Shader& plain, const Stage& stage, const spirv::BlockCountOptions& options) const {
-  auto shader = std::make_shared<InstrumentedShader>(*plain);
-  const bool sums_costs = options.regions && !options.regions->only_invocations;
-  if (sums_costs) {  // in the shader
-    const Result<Shader> made = make(stage, options);
-    if (!made) return made.error();
-    *shader = **made;
+  Key key{stage.code->hash, options};
+  if (stage.info->pSpecializationInfo != nullptr && stage.module()) {
+    key.options.constants =
+        stage.module()->module().declared(vk::specialization_of(stage.info->pSpecializationInfo));
   }
-  const spirv::EntryPoint* entry = stage.entry_point(options.stage);
-  const auto map = stage.module()->block_map(*entry, options.constants);
-  if (!map) return map.error();
-  auto info = std::make_shared<StageInfo>(*shader->info);
-  info->blocks = costs_of_blocks(*map);
-  shader->info = std::move(info);
-  return Shader(std::move(shader));
+  if (Shader known = find(key)) return known;
+  Result<Shader> made = make(stage, key.options);
+  if (made) remember(key, *made);
+  return made;
 }
 
 Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
@@ -225,9 +197,14 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
     return Error{fmt::format("it has no {} entry point \"{}\"", stage_name(stage.info->stage),
                              options.entry_point)};
   }
-  Result<Blocks> blocks = find_blocks(*analyzed, *entry);
+  Result<Blocks> blocks = find_blocks(*analyzed, *entry, options.constants);
   if (!blocks) return blocks.error();
-  Result<spirv::BlockCountResult> counted = spirv::add_block_counts(*analyzed, options);
+  std::optional<spirv::AnalyzedModule> fixed;
+  if (!analyzed->module().declared_constants().empty()) {
+    fixed.emplace(analyzed->module().fixed(options.constants));
+  }
+  Result<spirv::BlockCountResult> counted =
+      spirv::add_block_counts(fixed ? *fixed : *analyzed, options);
   if (!counted) return counted.error();
   if (options.count_blocks && counted->plan.block_count != blocks->costs.size()) {
     return Error{fmt::format("internal error: {} blocks are mapped, {} are counted",

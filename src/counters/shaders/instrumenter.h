@@ -103,8 +103,8 @@ class Instrumenter {
  public:
   explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
 
-  // An error tells the user why the shader runs uninstrumented. The stage's code must be known. The
-  // costs are those of the module that the stage specializes.
+  // An error tells the user why the shader runs uninstrumented. The stage's code must be known.
+  // Costs and counters are those of the module that the stage specializes.
   Result<std::shared_ptr<const InstrumentedShader>> instrument(
       const Stage& stage, const spirv::BlockCountOptions& options);
 
@@ -141,9 +141,6 @@ class Instrumenter {
 
   std::optional<uint32_t> free_location_of(const Stage& stage);
   Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
-  // `plain` with the costs of a specialized module.
-  Result<Shader> specialize(const Shader& plain, const Stage& stage,
-                            const spirv::BlockCountOptions& options) const;
   Shader find(const Key& key);
   void remember(const Key& key, const Shader& shader);
 

@@ -39,6 +39,25 @@ std::vector<uint32_t> branch_targets(const Module& module, const Instruction& te
   return targets;
 }
 
+std::optional<uint32_t> only_target(const Module& module, const Instruction& terminator) {
+  const spv::Op opcode = terminator.opcode();
+  const bool is_switch = opcode == spv::Op::OpSwitch;
+  if (!module.is_fixed() || (opcode != spv::Op::OpBranchConditional && !is_switch)) {
+    return std::nullopt;
+  }
+  const auto value = module.fixed_value(terminator.operand(0));
+  if (!value) return std::nullopt;
+  if (!is_switch) return terminator.operand(*value != 0 ? 1 : 2);
+  const uint32_t words = selector_words(module, terminator.operand(0));
+  const auto type = module.definition(module.type_of(terminator.operand(0)));
+  if (!type || type->operand(0) < 32) return std::nullopt;  // a literal may be sign-extended
+  for (size_t at = 2; at + words < terminator.operand_count(); at += words + 1) {
+    const uint64_t high = words == 2 ? terminator.operand(at + 1) : 0;
+    if ((terminator.operand(at) | high << 32) == *value) return terminator.operand(at + words);
+  }
+  return terminator.operand(1);
+}
+
 Result<Cfg> Cfg::build(const Module& module, const Function& function) {
   Cfg cfg;
   if (Status status = cfg.add_blocks(module, function); !status) return status.error();

@@ -59,6 +59,10 @@ class Cfg {
   Edges predecessors_;
 };
 
+// The label that a branch always goes to because the module is fixed (Module::fixed). Cfg has the
+// other targets too.
+std::optional<uint32_t> only_target(const Module& module, const Instruction& terminator);
+
 // The target labels of a terminator, in order, including repetitions.
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator);
 

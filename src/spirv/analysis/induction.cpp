@@ -11,12 +11,18 @@ bool is_int32(const Module& module, uint32_t type) {
   return definition && definition->opcode() == Op::OpTypeInt && definition->operand(0) == 32;
 }
 
+std::optional<uint32_t> fixed_int32(const Module& module, uint32_t id) {
+  if (!is_int32(module, module.type_of(id))) return std::nullopt;
+  const auto value = module.fixed_value(id);
+  return value ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt;
+}
+
 bool is_relaxed(const Module& module, uint32_t id) {
   return module.decoration(id, spv::Decoration::RelaxedPrecision).has_value();
 }
 
 Origins::Origins(const Module& module, const Function& function) {
-  const auto is_constant = [&](uint32_t id) { return module.opcode_of(id) == Op::OpConstant; };
+  const auto is_constant = [&](uint32_t id) { return module.fixed_value(id).has_value(); };
   for (uint32_t i = function.begin; i < function.end; ++i) {
     const Instruction instruction = module.instruction(i);
     const uint32_t from = instruction.operand(0);
@@ -66,12 +72,7 @@ std::optional<ConstantStep> constant_step(const Module& module, uint32_t id) {
   if (!result || !is_int32(module, result->type_id()) || is_relaxed(module, id)) {
     return std::nullopt;
   }
-  const auto constant = [&](uint32_t operand) -> std::optional<uint32_t> {
-    const bool is_one =
-        module.opcode_of(operand) == Op::OpConstant && is_int32(module, module.type_of(operand));
-    if (!is_one) return std::nullopt;
-    return static_cast<uint32_t>(module.constant_value(operand).value_or(0));
-  };
+  const auto constant = [&](uint32_t operand) { return fixed_int32(module, operand); };
   const auto one = constant(result->operand(0)), other = constant(result->operand(1));
   const auto step = [&](bool is_defined) {
     return is_defined ? std::optional(ConstantStep{result->operand(0), result->opcode(), *other})

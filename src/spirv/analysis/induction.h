@@ -68,6 +68,8 @@ struct ConstantStep {
 std::optional<ConstantStep> constant_step(const Module& module, uint32_t id);
 
 bool is_int32(const Module& module, uint32_t type);
+// Module::fixed_value of a 32-bit integer.
+std::optional<uint32_t> fixed_int32(const Module& module, uint32_t id);
 bool is_relaxed(const Module& module, uint32_t id);
 
 }  // namespace tally::spirv

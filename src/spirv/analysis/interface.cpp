@@ -426,7 +426,7 @@ std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoi
 }  // namespace
 
 std::optional<WorkgroupSize> workgroup_size(const Module& module, const EntryPoint& entry) {
-  return workgroup_size(module, entry, false);
+  return workgroup_size(module, entry, module.is_fixed());
 }
 
 std::optional<WorkgroupSize> specialized_workgroup_size(const Module& module,

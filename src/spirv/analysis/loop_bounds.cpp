@@ -268,12 +268,7 @@ class FunctionBounds {
 
   // --- the test
 
-  std::optional<uint32_t> constant(uint32_t id) const {
-    const Op opcode = module_.opcode_of(id);
-    if (opcode == Op::OpConstantNull) return 0;
-    if (opcode != Op::OpConstant || !is_int32(module_, module_.type_of(id))) return std::nullopt;
-    return static_cast<uint32_t>(module_.constant_value(id).value_or(0));
-  }
+  std::optional<uint32_t> constant(uint32_t id) const { return fixed_int32(module_, id); }
 
   // The test at the end of the block, if one outcome leaves the loop.
   std::optional<Test> test_at(const Loop& loop, uint32_t block) const {
@@ -301,7 +296,7 @@ class FunctionBounds {
 
   // True if `id` has the same value in each iteration.
   bool is_unchanged(const Loop& loop, const StoresByVariable& stores, uint32_t id) const {
-    if (is_fixed(id) && !is_in(loop, id)) return true;
+    if (constant(id) || (is_fixed(id) && !is_in(loop, id))) return true;
     const uint32_t origin = origins_->of(id);
     if (is_relaxed(module_, id) || !is_fixed(origin)) return false;
     if (!is_in(loop, origin)) return true;

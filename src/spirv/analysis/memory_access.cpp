@@ -122,8 +122,7 @@ uint32_t MemoryAccesses::size_of(uint32_t type) const {
 }
 
 std::optional<uint32_t> MemoryAccesses::constant(uint32_t id) const {
-  if (module_.is_specialization_constant(id)) return std::nullopt;
-  const auto value = module_.constant_value(id);
+  const auto value = module_.fixed_value(id);
   if (!value) return std::nullopt;
   return static_cast<uint32_t>(*value);
 }

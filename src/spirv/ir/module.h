@@ -250,6 +250,9 @@ class Module {
   // The value of an integer constant of at most 64 bits, zero-extended. Specialization constants
   // have their default values, and what is computed of them follows. Empty for other ids.
   std::optional<uint64_t> constant_value(uint32_t id) const;
+  // The value of an integer, zero-extended, or of a boolean, if no pipeline and no invocation can
+  // have another one.
+  std::optional<uint64_t> fixed_value(uint32_t id) const;
   // True if the value of a constant, or of a part of it, may be specialized.
   bool is_specialization_constant(uint32_t id) const;
 
@@ -263,6 +266,10 @@ class Module {
   Specialization declared(const Specialization& constants) const;
   // The module whose default values are these constants. Ids and instructions stay where they are.
   Module specialized(const Specialization& constants) const;
+  // The same for pipelines that all specialize it so: what follows from the constants is fixed, and
+  // a branch on it has one target.
+  Module fixed(const Specialization& constants) const;
+  bool is_fixed() const { return is_fixed_; }
 
  private:
   friend class ModuleParser;
@@ -288,7 +295,9 @@ class Module {
   std::vector<uint32_t> capabilities_;
   std::vector<uint32_t> extensions_;               // instruction indices
   std::vector<uint32_t> specialization_;           // instruction indices of OpSpecConstant*
-  std::unordered_map<uint32_t, uint64_t> folded_;  // by id of an OpSpecConstantOp
+  // By id of an OpSpecConstantOp, or of any result if the module is fixed.
+  std::unordered_map<uint32_t, uint64_t> folded_;
+  bool is_fixed_ = false;
   struct Import {
     uint32_t id;
     uint32_t instruction;

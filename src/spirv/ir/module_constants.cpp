@@ -124,12 +124,12 @@ class ConstantFolder {
   explicit ConstantFolder(const Module& module) : module_(module) {}
 
   void fold(const Instruction& constant) {
-    const std::optional<Type> type = type_of(constant.type_id());
-    if (!type) return;
-    std::optional<Value> value = evaluate(constant, *type);
-    if (!value || value->size != type->components) return;
-    for (uint64_t& number : value->numbers) number = low_bits(number, type->width);
-    values_.emplace(constant.result_id(), *value);
+    fold(constant, static_cast<Op>(constant.operand(0)), constant.operands().subspan(1));
+  }
+
+  // An instruction of a function.
+  void compute(const Instruction& instruction) {
+    fold(instruction, instruction.opcode(), instruction.operands());
   }
 
   std::unordered_map<uint32_t, uint64_t> scalars() const {
@@ -151,7 +151,18 @@ class ConstantFolder {
     std::array<uint64_t, kMaxComponents> numbers{};
   };
 
+  using Operands = std::span<const uint32_t>;
+
   static Value scalar_value(uint64_t number) { return {1, {number}}; }
+
+  void fold(const Instruction& result, Op operation, Operands operands) {
+    const std::optional<Type> type = type_of(result.type_id());
+    if (!type) return;
+    std::optional<Value> value = evaluate(operation, operands, *type);
+    if (!value || value->size != type->components) return;
+    for (uint64_t& number : value->numbers) number = low_bits(number, type->width);
+    values_.emplace(result.result_id(), *value);
+  }
 
   std::optional<Type> type_of(uint32_t id) const {
     auto type = module_.definition(id);
@@ -214,26 +225,26 @@ class ConstantFolder {
     return opcode == Op::OpConstantComposite || opcode == Op::OpSpecConstantComposite;
   }
 
-  std::optional<Value> evaluate(const Instruction& constant, const Type& type) const {
-    switch (static_cast<Op>(constant.operand(0))) {
+  std::optional<Value> evaluate(Op operation, Operands operands, const Type& type) const {
+    switch (operation) {
       case Op::OpCompositeExtract:
-        return extracted(constant);
+        return operands.size() < 2 ? std::nullopt : extracted(operands);
       case Op::OpCompositeInsert:
-        return inserted(constant);
+        return operands.size() != 3 ? std::nullopt : inserted(operands);
       case Op::OpVectorShuffle:
-        return shuffled(constant, type);
+        return operands.size() < 2 ? std::nullopt : shuffled(operands, type);
       case Op::OpSelect:
-        return selected(constant, type);
+        return operands.size() != 3 ? std::nullopt : selected(operands, type);
       default:
-        return computed(constant, type);
+        return operands.empty() ? std::nullopt : computed(operation, operands, type);
     }
   }
 
-  std::optional<Value> extracted(const Instruction& constant) const {
-    uint32_t from = constant.operand(1);
-    for (size_t i = 2; i < constant.operand_count(); ++i) {
-      const uint32_t index = constant.operand(i);
-      if (const auto vector = value_of(from); vector && i + 1 == constant.operand_count()) {
+  std::optional<Value> extracted(Operands operands) const {
+    uint32_t from = operands[0];
+    for (size_t i = 1; i < operands.size(); ++i) {
+      const uint32_t index = operands[i];
+      if (const auto vector = value_of(from); vector && i + 1 == operands.size()) {
         if (index >= vector->size) return std::nullopt;
         return scalar_value(vector->numbers[index]);
       }
@@ -245,32 +256,30 @@ class ConstantFolder {
     return value_of(from);
   }
 
-  std::optional<Value> inserted(const Instruction& constant) const {
-    const auto object = scalar_of(constant.operand(1));
-    auto vector = value_of(constant.operand(2));
-    const uint32_t index = constant.operand(3);
-    if (!object || !vector || constant.operand_count() != 4 || index >= vector->size) {
-      return std::nullopt;
-    }
+  std::optional<Value> inserted(Operands operands) const {
+    const auto object = scalar_of(operands[0]);
+    auto vector = value_of(operands[1]);
+    const uint32_t index = operands[2];
+    if (!object || !vector || index >= vector->size) return std::nullopt;
     vector->numbers[index] = *object;
     return vector;
   }
 
-  std::optional<Value> shuffled(const Instruction& constant, const Type& type) const {
-    const auto one = value_of(constant.operand(1)), other = value_of(constant.operand(2));
-    if (!one || !other || constant.operand_count() != 3 + type.components) return std::nullopt;
+  std::optional<Value> shuffled(Operands operands, const Type& type) const {
+    const auto one = value_of(operands[0]), other = value_of(operands[1]);
+    if (!one || !other || operands.size() != 2 + type.components) return std::nullopt;
     Value result{type.components};
     for (uint32_t i = 0; i < result.size; ++i) {
-      const uint32_t from = constant.operand(3 + i);
+      const uint32_t from = operands[2 + i];
       if (from >= one->size + other->size) return std::nullopt;
       result.numbers[i] = from < one->size ? one->numbers[from] : other->numbers[from - one->size];
     }
     return result;
   }
 
-  std::optional<Value> selected(const Instruction& constant, const Type& type) const {
-    const auto condition = value_of(constant.operand(1));
-    const auto one = value_of(constant.operand(2)), other = value_of(constant.operand(3));
+  std::optional<Value> selected(Operands operands, const Type& type) const {
+    const auto condition = value_of(operands[0]);
+    const auto one = value_of(operands[1]), other = value_of(operands[2]);
     if (!condition || !one || !other || one->size != type.components ||
         other->size != type.components ||
         (condition->size != 1 && condition->size != type.components)) {
@@ -284,20 +293,19 @@ class ConstantFolder {
     return result;
   }
 
-  std::optional<Value> computed(const Instruction& constant, const Type& type) const {
-    const auto operation = static_cast<Op>(constant.operand(0));
-    const size_t operands = constant.operand_count() - 1;
-    const auto operand_type = type_of(module_.type_of(constant.operand(1)));
-    const auto one = value_of(constant.operand(1));
+  std::optional<Value> computed(Op operation, Operands operands, const Type& type) const {
+    const auto operand_type = type_of(module_.type_of(operands[0]));
+    const auto one = value_of(operands[0]);
     if (!operand_type || !one || one->size != type.components) return std::nullopt;
-    const auto other = operands == 2 ? value_of(constant.operand(2)) : std::optional(Value{});
-    if (!other || (operands == 2 && other->size != type.components)) return std::nullopt;
+    const auto other = operands.size() == 2 ? value_of(operands[1]) : std::optional(Value{});
+    if (!other || (operands.size() == 2 && other->size != type.components)) return std::nullopt;
     Value result{type.components};
     for (uint32_t i = 0; i < result.size; ++i) {
-      const auto number = operands == 1   ? unary(operation, one->numbers[i], operand_type->width)
-                          : operands == 2 ? binary(operation, one->numbers[i], other->numbers[i],
-                                                   operand_type->width)
-                                          : std::nullopt;
+      const auto number =
+          operands.size() == 1 ? unary(operation, one->numbers[i], operand_type->width)
+          : operands.size() == 2
+              ? binary(operation, one->numbers[i], other->numbers[i], operand_type->width)
+              : std::nullopt;
       if (!number) return std::nullopt;
       result.numbers[i] = *number;
     }
@@ -328,7 +336,25 @@ std::optional<uint64_t> Module::constant_value(uint32_t id) const {
   }
 }
 
+std::optional<uint64_t> Module::fixed_value(uint32_t id) const {
+  if (is_specialization_constant(id)) return std::nullopt;
+  switch (opcode_of(id)) {
+    case Op::OpConstantTrue:
+    case Op::OpSpecConstantTrue:
+      return 1;
+    case Op::OpConstantFalse:
+    case Op::OpSpecConstantFalse:
+      return 0;
+    default:
+      break;
+  }
+  if (const auto value = constant_value(id)) return value;
+  const auto folded = folded_.find(id);
+  return folded == folded_.end() ? std::nullopt : std::optional(folded->second);
+}
+
 bool Module::is_specialization_constant(uint32_t id) const {
+  if (is_fixed_) return false;
   const Op opcode = opcode_of(id);
   return is_specialized(opcode) || opcode == Op::OpSpecConstantOp ||
          opcode == Op::OpSpecConstantComposite;
@@ -379,6 +405,13 @@ Module Module::specialized(const Specialization& constants) const {
   return copy;
 }
 
+Module Module::fixed(const Specialization& constants) const {
+  Module copy = specialized(constants);
+  copy.is_fixed_ = true;
+  copy.fold_constants();
+  return copy;
+}
+
 void Module::set_default(uint32_t index, uint64_t bits) {
   const uint32_t offset = offsets_[index];
   const Instruction constant = instruction(index);
@@ -405,6 +438,14 @@ void Module::fold_constants() {
   for (const uint32_t index : specialization_) {
     const Instruction constant = instruction(index);
     if (constant.opcode() == Op::OpSpecConstantOp) folder.fold(constant);
+  }
+  for (uint32_t i = 0; is_fixed_ && i < functions_.size(); ++i) {
+    for (uint32_t index = functions_[i].begin; index < functions_[i].end; ++index) {
+      const Instruction result = instruction(index);
+      const bool is_exact = result.result_id() != 0 &&
+                            !decoration(result.result_id(), spv::Decoration::RelaxedPrecision);
+      if (is_exact) folder.compute(result);
+    }
   }
   folded_ = folder.scalars();
 }

@@ -228,7 +228,9 @@ class Builder {
       const CfgBlock& block = part.cfg->blocks()[b];
       if (!block.reachable) continue;
       const uint32_t last = segment_at(f, block.end - 1);
+      const auto only = only_target(module_, module_.instruction(block.end - 1));
       for (const uint32_t next : part.cfg->successors(b)) {
+        if (only && part.cfg->blocks()[next].label_id != *only) continue;
         local_edge(last, part.block_segments[next]);
         if (!is_undefined(f, next)) edge(last, part.block_segments[next]);
       }

@@ -191,8 +191,8 @@ struct BlockCountOptions {
   bool identity = false;                                 // parse and write the module unchanged
   // The pass may raise the module's version up to this one if that makes its code better.
   uint32_t spirv_version_limit = 0x00010300;
-  // How the pipeline specializes the module: sums of static costs by region have the costs of the
-  // specialized module. Nothing else of the code depends on it.
+  // How the pipeline specializes the module. The module that is instrumented may be fixed to these
+  // constants (Module::fixed): then it needs fewer counters. Static costs are the specialized ones.
   Specialization constants;
 
   bool operator==(const BlockCountOptions&) const = default;
