@@ -1,6 +1,7 @@
 #include "spirv/instrument/flush_code.h"
 
 #include <algorithm>
+#include <map>
 
 #include "probe/record.h"
 #include "spirv/analysis/interface.h"
@@ -82,14 +83,42 @@ void FlushCode::add_alone(InstructionBuilder& code, const RecordPointer& record_
 void FlushCode::add_together(InstructionBuilder& code, const RecordPointer& record_pointer) {
   const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
   for (size_t first = 0; first < slots_.size(); first += kShared) {
-    if (first != 0) rank_again(code);
-    std::vector<uint32_t> sums;
-    for (const PrivateSlot& slot :
-         slots_.subspan(first, std::min(kShared, slots_.size() - first))) {
-      sums.push_back(sum(code, slot));
+    const auto batch = slots_.subspan(first, std::min(kShared, slots_.size() - first));
+    const auto add = [&] {
+      if (first != 0) rank_again(code);
+      std::vector<uint32_t> sums;
+      for (const PrivateSlot& slot : batch) sums.push_back(sum(code, slot));
+      add_shared_out(code, shard, static_cast<uint32_t>(first), sums);
+    };
+    const uint32_t counted = first == 0 ? 0 : own_counts(code, batch);
+    if (counted == 0) {
+      add();
+    } else {
+      const uint32_t some = code.emit(Op::OpINotEqual, boolean_, {counted, constant(0)});
+      code.if_then(subgroup_.any(code, some), add);
     }
-    add_shared_out(code, shard, static_cast<uint32_t>(first), sums);
   }
+}
+
+// Not 0 if this lane counted something in the batch; 0 if some lane certainly did.
+uint32_t FlushCode::own_counts(InstructionBuilder& code, std::span<const PrivateSlot> batch) {
+  std::map<size_t, uint32_t> bits;  // by variable
+  for (const PrivateSlot& slot : batch) {
+    if (slot.kind == Kind::Number)
+      bits[slot.variable] = ~0u;
+    else if (slot.kind == Kind::Flag)
+      bits[slot.variable] |= 1u << slot.bit;
+    else
+      return 0;
+  }
+  uint32_t all = 0;
+  for (const auto& [variable, mask] : bits) {
+    const uint32_t value =
+        mask == ~0u ? values_[variable]
+                    : code.emit(Op::OpBitwiseAnd, u32_, {values_[variable], constant(mask)});
+    all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
+  }
+  return all;
 }
 
 void FlushCode::begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,

@@ -53,6 +53,7 @@ class FlushCode : WordCode {
   void load_values(InstructionBuilder& code, uint32_t live);
   void add_alone(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t live);
   void add_together(InstructionBuilder& code, const RecordPointer& record_pointer);
+  uint32_t own_counts(InstructionBuilder& code, std::span<const PrivateSlot> batch);
   void begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,
                       uint32_t is_set, uint32_t live);
   uint32_t rank_lanes(InstructionBuilder& code);
