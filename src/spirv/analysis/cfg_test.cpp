@@ -251,5 +251,29 @@ TEST(call_graph, functions_that_instructions_take_as_operands_are_reached) {
   EXPECT_THAT(module.calls().reachable_from(0), ElementsAre(0, 1));
 }
 
+TEST(cfg, a_branch_on_a_fixed_value_has_one_target) {
+  const auto target_of = [](const std::string& branch, uint64_t value) -> std::optional<uint32_t> {
+    const Module module = parsed(assemble_shader(
+        "OpDecorate %n SpecId 0\nOpDecorate %is SpecId 1\n" + std::string(kHead) +
+        "%n = OpSpecConstant %u32 0\n%is = OpSpecConstantFalse %bool\n%other = OpUndef %u32\n"
+        "%main = OpFunction %void None %function\n%start = OpLabel\nOpSelectionMerge %53 None\n" +
+        branch +
+        "\n%51 = OpLabel\nOpBranch %53\n%52 = OpLabel\nOpBranch %53\n%53 = OpLabel\nOpReturn\n"
+        "OpFunctionEnd\n"));
+    const Function& main = module.functions()[0];
+    const auto only = [&](const Module& of) {
+      return only_target(of, of.instruction(of.blocks_of(main)[0].end - 1));
+    };
+    EXPECT_EQ(only(module), std::nullopt);
+    return only(module.fixed({{0, 4, value}, {1, 4, value}}));
+  };
+  EXPECT_EQ(target_of("OpBranchConditional %is %51 %52", 1), 51u);
+  EXPECT_EQ(target_of("OpBranchConditional %is %51 %52", 0), 52u);
+  EXPECT_EQ(target_of("OpSwitch %n %53 7 %51 0xfffffff0 %52", 7), 51u);
+  EXPECT_EQ(target_of("OpSwitch %n %53 7 %51 0xfffffff0 %52", 0xfffffff0), 52u);
+  EXPECT_EQ(target_of("OpSwitch %n %53 7 %51 0xfffffff0 %52", 8), 53u);
+  EXPECT_EQ(target_of("OpSwitch %other %53 7 %51 8 %52", 7), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tally::spirv

@@ -17,7 +17,7 @@ constexpr uint32_t kSumLimitLog2 = 25;
 constexpr uint32_t kNoDraw = 0x10000;
 static_assert(probe::kMaxPackedDrawIndex * probe::kRecordAlignment < kNoDraw);
 // Counters processed at a time: more need more registers, fewer need more atomics.
-constexpr size_t kShared = 16;
+constexpr size_t kShared = 32;
 constexpr uint32_t kPacked = 4;     // flags summed at a time; a byte holds the sum of 128 lanes
 constexpr uint32_t kSmallPack = 2;  // ... if there are at least this many
 constexpr uint32_t kPacksPerWord = 32 / kPacked;
@@ -90,35 +90,29 @@ void FlushCode::add_together(InstructionBuilder& code, const RecordPointer& reco
       for (const PrivateSlot& slot : batch) sums.push_back(sum(code, slot));
       add_shared_out(code, shard, static_cast<uint32_t>(first), sums);
     };
-    const uint32_t counted = first == 0 ? 0 : own_counts(code, batch);
-    if (counted == 0) {
+    const uint32_t some = first == 0 ? 0 : counts_some(code, batch);
+    if (some == 0) {
       add();
     } else {
-      const uint32_t some = code.emit(Op::OpINotEqual, boolean_, {counted, constant(0)});
       code.if_then(subgroup_.any(code, some), add);
     }
   }
 }
 
-// Not 0 if this lane counted something in the batch; 0 if some lane certainly did.
-uint32_t FlushCode::own_counts(InstructionBuilder& code, std::span<const PrivateSlot> batch) {
-  std::map<size_t, uint32_t> bits;  // by variable
+// True if this lane counted something in the batch; 0 if some lane of a subgroup always does.
+uint32_t FlushCode::counts_some(InstructionBuilder& code, std::span<const PrivateSlot> batch) {
+  std::map<size_t, uint32_t> masks;  // by variable
   for (const PrivateSlot& slot : batch) {
-    if (slot.kind == Kind::Number)
-      bits[slot.variable] = ~0u;
-    else if (slot.kind == Kind::Flag)
-      bits[slot.variable] |= 1u << slot.bit;
-    else
-      return 0;
+    if (slot.kind != Kind::Flag && slot.kind != Kind::Number) return 0;
+    masks[slot.variable] |= slot.kind == Kind::Flag ? 1u << slot.bit : ~0u;
   }
   uint32_t all = 0;
-  for (const auto& [variable, mask] : bits) {
-    const uint32_t value =
-        mask == ~0u ? values_[variable]
-                    : code.emit(Op::OpBitwiseAnd, u32_, {values_[variable], constant(mask)});
+  for (const auto& [variable, mask] : masks) {
+    uint32_t value = values_[variable];
+    if (mask != ~0u) value = code.emit(Op::OpBitwiseAnd, u32_, {value, constant(mask)});
     all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
   }
-  return all;
+  return code.emit(Op::OpINotEqual, boolean_, {all, constant(0)});
 }
 
 void FlushCode::begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,

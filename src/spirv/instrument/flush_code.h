@@ -3,8 +3,9 @@
 // With subgroup operations, the lanes that end together first compute the subgroup sum of each
 // counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n,
 // r + 2n ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces
-// many of a single lane. The sums are straight-line code. Counters are processed 16 at a time.
-// Lanes may not reconverge between batches, so ranks are recomputed.
+// many of a single lane. The sums are straight-line code. Counters are processed in batches of 32.
+// Lanes may not reconverge between batches, so ranks are recomputed. A subgroup skips a batch of
+// which it counted nothing: most counters of large shaders belong to code that does not run.
 //
 // Two cases rule out sums: a count of 2^25 or more, because the sum of up to 128 lanes may not fit
 // into 32 bits, and lanes of different draws. Then every lane adds its own counts, as rank 0 of 1.
@@ -53,7 +54,7 @@ class FlushCode : WordCode {
   void load_values(InstructionBuilder& code, uint32_t live);
   void add_alone(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t live);
   void add_together(InstructionBuilder& code, const RecordPointer& record_pointer);
-  uint32_t own_counts(InstructionBuilder& code, std::span<const PrivateSlot> batch);
+  uint32_t counts_some(InstructionBuilder& code, std::span<const PrivateSlot> batch);
   void begin_together(InstructionBuilder& code, const RecordPointer& record_pointer,
                       uint32_t is_set, uint32_t live);
   uint32_t rank_lanes(InstructionBuilder& code);

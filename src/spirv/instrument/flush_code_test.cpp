@@ -112,8 +112,8 @@ std::string conditions(size_t count) {
   return text + "OpReturn\nOpFunctionEnd\n";
 }
 
-// After each 16 counters, whose additions are a loop, other lanes may be together.
-TEST(FlushCode, lanes_are_ranked_anew_for_each_sixteen_counters) {
+// After each 32 counters, whose additions are a loop, other lanes may be together.
+TEST(FlushCode, lanes_are_ranked_again_for_each_thirty_two_counters) {
   BlockCountOptions options = compute_options();
   options.subgroup_operations = true;
   const auto rankings = [&](size_t counters) {
@@ -122,9 +122,23 @@ TEST(FlushCode, lanes_are_ranked_anew_for_each_sixteen_counters) {
     return count_of(text, "OpGroupNonUniformBallotBitCount %uint %uint_3 ExclusiveScan");
   };
   EXPECT_EQ(rankings(2), 1u);
-  EXPECT_EQ(rankings(16), 1u);
-  EXPECT_EQ(rankings(17), 2u);
-  EXPECT_EQ(rankings(33), 3u);
+  EXPECT_EQ(rankings(32), 1u);
+  EXPECT_EQ(rankings(33), 2u);
+  EXPECT_EQ(rankings(65), 3u);
+}
+
+// Counter 0 counts all invocations, so the first batch is never empty.
+TEST(FlushCode, a_subgroup_skips_later_batches_of_which_it_counted_nothing) {
+  BlockCountOptions options = compute_options();
+  options.subgroup_operations = true;
+  const auto votes = [&](size_t counters) {
+    const std::string text =
+        instrumented(header(kCompute) + kTypes + conditions(counters - 1), options);
+    return count_of(text, "OpGroupNonUniformAny");
+  };
+  EXPECT_EQ(votes(32), 0u);
+  EXPECT_EQ(votes(33), 1u);
+  EXPECT_EQ(votes(65), 2u);
 }
 
 }  // namespace

@@ -228,6 +228,47 @@ TEST(module, a_negative_value_of_16_bits_is_sign_extended) {
   EXPECT_EQ(special.constant_value(28), 0xfffffff0u);
 }
 
+constexpr std::string_view kComputed = R"(
+  OpDecorate %1 SpecId 0
+  OpDecorate %25 RelaxedPrecision
+  %void = OpTypeVoid
+  %function = OpTypeFunction %void
+  %u = OpTypeInt 32 0
+  %b = OpTypeBool
+  %1 = OpSpecConstant %u 6
+  %two = OpConstant %u 2
+  %yes = OpConstantTrue %b
+  %unknown = OpUndef %u
+  %20 = OpSpecConstantOp %u IMul %1 %two
+  %21 = OpSpecConstantOp %b ULessThan %1 %two
+  %main = OpFunction %void None %function
+  %start = OpLabel
+  %22 = OpIAdd %u %20 %two
+  %23 = OpUGreaterThan %b %22 %two
+  %24 = OpIAdd %u %unknown %two
+  %25 = OpIAdd %u %20 %two
+  %26 = OpLogicalNot %b %23
+  OpReturn
+  OpFunctionEnd
+)";
+
+TEST(module, a_fixed_module_has_fixed_values_of_what_its_functions_compute_of_them) {
+  const Module module = parsed(assemble_shader(kComputed));
+  const auto unknown = std::nullopt;
+  const auto values = [](const Module& of) {
+    std::vector<std::optional<uint64_t>> values{of.fixed_value(1)};
+    for (uint32_t id = 20; id < 27; ++id) values.push_back(of.fixed_value(id));
+    return values;
+  };
+  EXPECT_THAT(values(module),
+              ElementsAre(unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown));
+  EXPECT_THAT(values(module.fixed({})), ElementsAre(6, 12, 0, 14, 1, unknown, unknown, 0));
+  const Module one = module.fixed({{0, 4, 1}});
+  EXPECT_THAT(values(one), ElementsAre(1, 2, 1, 4, 1, unknown, unknown, 0));
+  EXPECT_FALSE(one.is_specialization_constant(1));
+  EXPECT_TRUE(module.is_specialization_constant(1));
+}
+
 TEST(module, ids_far_beyond_the_words_lead_to_definitions_too) {
   const uint32_t high = kBoundLimit - 1;
   const Module module =

@@ -53,5 +53,40 @@ TEST(CounterPlacement, a_loop_that_may_return_early_is_counted) {
   EXPECT_EQ(plan.counter_count, 3u);
 }
 
+// Blocks: start, header, body, some, end, next, after. The loop runs its body %limit times, and
+// %some in it if %limit is 3.
+const std::string kSpecialized =
+    "OpDecorate %limit SpecId 0\n" + kTypes +
+    "%uint = OpTypeInt 32 0\n%zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n"
+    "%three = OpConstant %uint 3\n%limit = OpSpecConstant %uint 5\n"
+    "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+    "%is = OpIEqual %bool %limit %three\nOpBranch %header\n%header = OpLabel\n"
+    "%i = OpPhi %uint %zero %start %new %next\n%more = OpULessThan %bool %i %limit\n"
+    "OpLoopMerge %after %next None\nOpBranchConditional %more %body %after\n"
+    "%body = OpLabel\nOpSelectionMerge %end None\nOpBranchConditional %is %some %end\n"
+    "%some = OpLabel\nOpBranch %end\n%end = OpLabel\nOpBranch %next\n"
+    "%next = OpLabel\n%new = OpIAdd %uint %i %one\nOpBranch %header\n"
+    "%after = OpLabel\nOpReturn\nOpFunctionEnd\n";
+
+TEST(CounterPlacement, what_follows_from_the_constants_of_a_pipeline_needs_no_counter) {
+  const Module module = test::parsed(assemble_1_3(header(kCompute) + kSpecialized));
+  BlockCountOptions options = test::compute_options();
+  options.count_branches = true;
+  const auto plan_of = [&](const Module& of) {
+    return add_block_counts(AnalyzedModule(of), options).value().plan;
+  };
+  EXPECT_EQ(plan_of(module).counter_count, 3u);
+  const CounterPlan five = plan_of(module.fixed({})), three = plan_of(module.fixed({{0, 4, 3}}));
+  EXPECT_EQ(five.counter_count, 1u);
+  EXPECT_EQ(five.derive(Counts{7}).executions, (Counts{7, 42, 35, 0, 35, 35, 7}));
+  EXPECT_EQ(three.counter_count, 1u);
+  const BlockCounts counts = three.derive(Counts{7});
+  EXPECT_EQ(counts.executions, (Counts{7, 28, 21, 21, 21, 21, 7}));
+  for (const BlockCounts::Taken& taken : counts.branches) {
+    const uint64_t expected = taken.block == 1 ? (taken.target == 0 ? 21 : 7) : 21;
+    EXPECT_EQ(taken.times, expected) << taken.block << " " << taken.target;
+  }
+}
+
 }  // namespace
 }  // namespace tally::spirv
