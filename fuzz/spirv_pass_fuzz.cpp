@@ -120,6 +120,22 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   return options;
 }
 
+// Counts the module, or what a pipeline with some constants fixes it to.
+tally::Result<BlockCountResult> count(const tally::fuzz::SpirvInput& input,
+                                      const BlockCountOptions& options) {
+  if (options.identity || (input.choices[7] & 1) == 0) {
+    return add_block_counts(input.words, options);
+  }
+  const auto analyzed = AnalyzedModule::parse(input.words);
+  if (!analyzed) return analyzed.error();
+  tally::Specialization constants;
+  for (const Module::DeclaredConstant& constant : analyzed->module().declared_constants()) {
+    constants.push_back({constant.spec_id, 4, static_cast<uint64_t>(input.choices[7]) >> 1});
+  }
+  tally::make_valid(constants);
+  return add_block_counts(AnalyzedModule(analyzed->module().fixed(constants)), options);
+}
+
 void check_plan(const CounterPlan& plan, const Module& module, const BlockCountOptions& options) {
   const auto map = BlockMap::build(module, options.stage, options.entry_point);
   TALLY_FUZZ_EXPECT(map.ok());
@@ -138,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto module = Module::parse(input.words);
   if (!module || module->entry_points().empty()) return 0;
   const BlockCountOptions options = options_of(input, *module);
-  const auto result = add_block_counts(input.words, options);
+  const auto result = count(input, options);
   if (!result) {
     TALLY_FUZZ_EXPECT(!result.error().message.empty());
     return 0;
