@@ -293,9 +293,9 @@ class Module {
   CallGraph calls_;
   About names_, decorations_, execution_modes_;
   std::vector<uint32_t> capabilities_;
-  std::vector<uint32_t> extensions_;               // instruction indices
-  std::vector<uint32_t> specialization_;           // instruction indices of OpSpecConstant*
-  // By id of an OpSpecConstantOp, or of any result if the module is fixed.
+  std::vector<uint32_t> extensions_;      // instruction indices
+  std::vector<uint32_t> specialization_;  // instruction indices of OpSpecConstant*
+  // Values of each OpSpecConstantOp, and of every result if the module is fixed; the key is the id.
   std::unordered_map<uint32_t, uint64_t> folded_;
   bool is_fixed_ = false;
   struct Import {
