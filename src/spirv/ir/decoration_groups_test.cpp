@@ -68,6 +68,17 @@ TEST(decoration_groups, nothing_of_a_group_is_left) {
   EXPECT_EQ(module->blocks().size(), 1u);
 }
 
+std::vector<std::string> lines_that_decorate(const Module& module) {
+  std::vector<std::string> lines;
+  std::istringstream text(test::disassemble(module.words()));
+  for (std::string line; std::getline(text, line);) {
+    if (const size_t begin = line.find("Op"); line.find("Decorate") != std::string::npos) {
+      lines.push_back(line.substr(begin));
+    }
+  }
+  return lines;
+}
+
 // %5 has Offset 0 by itself, by a group, and by another that decorates it twice.
 TEST(decoration_groups, what_is_decorated_alike_by_several_is_decorated_once) {
   const auto module = parse_without_groups(test::assemble_shader(R"(
@@ -97,16 +108,53 @@ TEST(decoration_groups, what_is_decorated_alike_by_several_is_decorated_once) {
     OpFunctionEnd
   )"));
   ASSERT_TRUE(module);
-  std::vector<std::string> lines;
-  std::istringstream text(test::disassemble(module->words()));
-  for (std::string line; std::getline(text, line);) {
-    if (const size_t begin = line.find("Op"); line.find("Decorate") != std::string::npos) {
-      lines.push_back(line.substr(begin));
-    }
-  }
-  EXPECT_THAT(lines, ElementsAre("OpMemberDecorate %5 0 Offset 0", "OpDecorate %7 NonWritable",
-                                 "OpMemberDecorate %5 1 Offset 0", "OpDecorate %7 Restrict",
-                                 "OpDecorate %8 NonWritable", "OpDecorate %8 Restrict"));
+  EXPECT_THAT(lines_that_decorate(*module),
+              ElementsAre("OpMemberDecorate %5 0 Offset 0", "OpDecorate %7 NonWritable",
+                          "OpMemberDecorate %5 1 Offset 0", "OpDecorate %7 Restrict",
+                          "OpDecorate %8 NonWritable", "OpDecorate %8 Restrict"));
+}
+
+// The validator accepts them behind groups alone.
+TEST(decoration_groups, contradictions_and_built_ins_of_values_are_left_out) {
+  const test::Words words = test::assemble(R"(
+    OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %main "main" %index
+    OpExecutionMode %main LocalSize 1 1 1
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    OpDecorate %offset Offset 16
+    OpDecorate %buffer BufferBlock
+    OpDecorate %indices BuiltIn LocalInvocationIndex
+    OpDecorate %indices RelaxedPrecision
+    %offset = OpDecorationGroup
+    %buffer = OpDecorationGroup
+    %indices = OpDecorationGroup
+    OpGroupMemberDecorate %offset %block 0
+    OpGroupDecorate %buffer %block
+    OpGroupDecorate %indices %index %sum
+    %u32 = OpTypeInt 32 0
+    %block = OpTypeStruct %u32
+    %pointer = OpTypePointer Input %u32
+    %index = OpVariable %pointer Input
+    %void = OpTypeVoid
+    %function = OpTypeFunction %void
+    %main = OpFunction %void None %function
+    %entry = OpLabel
+    %loaded = OpLoad %u32 %index
+    %sum = OpIAdd %u32 %loaded %loaded
+    OpReturn
+    OpFunctionEnd
+  )",
+                                           make_version(1, 0));
+  ASSERT_EQ(test::validate(words), "");
+  const auto module = parse_without_groups(words);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(test::validate(module->words()), "");
+  EXPECT_THAT(lines_that_decorate(*module),
+              ElementsAre(HasSubstr("Block"), HasSubstr("Offset 0"),
+                          HasSubstr("BuiltIn LocalInvocationIndex"), HasSubstr("RelaxedPrecision"),
+                          HasSubstr("RelaxedPrecision")));
 }
 
 TEST(decoration_groups, modules_without_them_are_as_they_were) {

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spirv-tools/libspirv.h>
 
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/cfg.h"
@@ -456,6 +459,8 @@ TEST(module, operands_that_are_ids_beyond_the_bound_are_refused) {
       block(glsl, instruction(Op::OpFunctionCall, {1, 8, kBeyond})),
       block(glsl, instruction(Op::OpImageSampleImplicitLod, {1, 8, 3, 3, 1, kBeyond})),
       block(glsl, instruction(Op::OpExtInst, {1, 8, 5, 1, kBeyond})),
+      block(glsl, instruction(Op::OpLoad, {1, 8, 3, 2 | 16, 4, kBeyond})),
+      block(glsl, instruction(Op::OpCopyMemory, {3, 3, 1, 8, kBeyond})),
       block(glsl, nothing, instruction(Op::OpSwitch, {3, 7, 1, 7, 2, kBeyond})),
       block(glsl, nothing, instruction(Op::OpSwitch, {4, 7, 1, 0, 7, 2, 0, kBeyond})),
   };
@@ -470,12 +475,50 @@ TEST(module, operands_that_are_ids_beyond_the_bound_are_refused) {
                        {1, 8, static_cast<uint32_t>(Op::OpCompositeExtract), 3, kBeyond})),
       block(debug, instruction(Op::OpExtInst, {1, 8, 5, 23, kBeyond})),
       block(glsl, instruction(Op::OpCompositeExtract, {1, 8, 3, kBeyond})),
+      block(glsl, instruction(Op::OpLoad, {1, 8, 3, 2, kBeyond})),
       block(glsl, nothing, instruction(Op::OpSwitch, {3, 7, kBeyond, 7})),
       block(glsl, nothing, instruction(Op::OpSwitch, {4, 7, kBeyond, kBeyond, 7})),
   };
   for (const Words& words : taken) EXPECT_EQ(error_of(words), "");
   EXPECT_EQ(error_of(with(instruction(Op::OpTypeArray, {8, 1, kBeyond}))),
             "SPIR-V word 22: operand id 100 out of bounds");
+}
+
+struct IdPlaces {
+  std::set<std::tuple<uint16_t, uint16_t, uint16_t>> seen;  // opcode, number of operands, operand
+  std::vector<size_t> words;                                // the first place of each
+  size_t word = kHeaderWords;
+};
+
+// SPIRV-Tools know where a module has ids.
+TEST(module, ids_at_the_bound_are_refused_wherever_modules_have_ids) {
+  size_t places_tried = 0;
+  for (const test::NamedModule& module : test::corpus()) {
+    IdPlaces places;
+    const spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+    const auto note = [](void* user, const spv_parsed_instruction_t* parsed) {
+      auto& places = *static_cast<IdPlaces*>(user);
+      for (uint16_t i = 0; i < parsed->num_operands; ++i) {
+        const auto type = parsed->operands[i].type;
+        const bool is_id = type >= SPV_OPERAND_TYPE_ID && type <= SPV_OPERAND_TYPE_SCOPE_ID;
+        if (is_id && places.seen.insert({parsed->opcode, parsed->num_operands, i}).second)
+          places.words.push_back(places.word + parsed->operands[i].offset);
+      }
+      places.word += parsed->num_words;
+      return SPV_SUCCESS;
+    };
+    const spv_result_t known = spvBinaryParse(context, &places, module.words.data(),
+                                              module.words.size(), nullptr, note, nullptr);
+    spvContextDestroy(context);
+    if (known != SPV_SUCCESS) continue;  // newer than the installed SPIRV-Tools
+    for (const size_t word : places.words) {
+      Words changed = module.words;
+      changed[word] = changed[3];
+      EXPECT_THAT(error_of(changed), HasSubstr("out of bounds")) << module.name << " word " << word;
+    }
+    places_tried += places.words.size();
+  }
+  EXPECT_GT(places_tried, 1000u);
 }
 
 TEST(module, a_struct_may_hold_a_pointer_to_itself_that_is_declared_forward) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -19,8 +21,31 @@ using spv::Op;
 // The expansion is the product of decorations and targets.
 constexpr size_t kMaxUngroupedWords = size_t{1} << 24;
 
+// Of decorations that exclude each other, also with other operands, one that stands for all.
+std::optional<spv::Decoration> excluded_by(spv::Decoration decoration) {
+  switch (decoration) {
+    case spv::Decoration::ArrayStride:
+    case spv::Decoration::MatrixStride:
+    case spv::Decoration::Offset:
+      return decoration;
+    case spv::Decoration::RowMajor:
+    case spv::Decoration::ColMajor:
+      return spv::Decoration::RowMajor;
+    case spv::Decoration::Block:
+    case spv::Decoration::BufferBlock:
+      return spv::Decoration::Block;
+    case spv::Decoration::Restrict:
+    case spv::Decoration::Aliased:
+      return spv::Decoration::Restrict;
+    default:
+      return std::nullopt;
+  }
+}
+
 // A target may have a decoration of a group already, from another group or by itself. Most
-// decorations may not be repeated.
+// decorations may not be repeated. Validators look for contradictions, and for built-ins that are
+// neither variables nor constants, where a target is decorated by itself: such decorations of a
+// group are left out, so that what they accept with groups they accept without.
 class Writer {
  public:
   explicit Writer(const Module& module)
@@ -29,7 +54,11 @@ class Writer {
   Result<std::vector<uint32_t>> write() {
     const auto header = module_.words().first(kHeaderWords);
     words_.assign(header.begin(), header.end());
-    for (const uint32_t index : module_.decorations()) known_.insert(module_.word_offset(index));
+    for (const uint32_t index : module_.decorations()) {
+      known_.insert(module_.word_offset(index));
+      const Instruction decoration = module_.instruction(index);
+      (void)is_new(decoration.opcode(), decoration.operands());
+    }
     for (uint32_t index = 0; index < module_.instruction_count(); ++index) {
       if (Status status = add(module_.instruction(index)); !status) return status.error();
     }
@@ -95,10 +124,29 @@ class Writer {
     return {};
   }
 
+  // False if the target has a decoration that excludes this one.
+  bool is_new(Op opcode, std::span<const uint32_t> operands) {
+    const bool of_member = opcode == Op::OpMemberDecorate;
+    if (!of_member && opcode != Op::OpDecorate) return true;
+    const auto kind = excluded_by(static_cast<spv::Decoration>(operands[of_member ? 2 : 1]));
+    return !kind || exclusive_.insert({operands[0], of_member ? operands[1] : kNone, *kind}).second;
+  }
+
+  bool is_misplaced_built_in(Op opcode, std::span<const uint32_t> operands) const {
+    if (opcode != Op::OpDecorate ||
+        static_cast<spv::Decoration>(operands[1]) != spv::Decoration::BuiltIn) {
+      return false;
+    }
+    const Op target = module_.opcode_of(operands[0]);
+    const bool is_constant = target >= Op::OpConstantTrue && target <= Op::OpSpecConstantOp;
+    return target != Op::OpVariable && target != newer::OpUntypedVariableKHR && !is_constant;
+  }
+
   void add_once(Op opcode, std::span<const uint32_t> operands) {
+    if (is_misplaced_built_in(opcode, operands)) return;
     const auto offset = static_cast<uint32_t>(decorations_.size());
     append_instruction(decorations_, opcode, operands);
-    if (known_.insert(offset).second) {
+    if (known_.insert(offset).second && is_new(opcode, operands)) {
       words_.insert(words_.end(), decorations_.begin() + offset, decorations_.end());
     } else {
       decorations_.resize(offset);
@@ -137,6 +185,8 @@ class Writer {
   std::vector<uint32_t> decorations_;  // the module, and behind it those of groups
   std::unordered_set<uint32_t, HashOfWords, SameWords> known_{0, HashOfWords{*this},
                                                               SameWords{*this}};
+  // Target, member (kNone: the target itself), excluded_by().
+  std::set<std::tuple<uint32_t, uint32_t, spv::Decoration>> exclusive_;
   size_t written_ = 0;  // words for groups, the repeated ones included
 };
 
@@ -246,8 +296,36 @@ void for_each_dependency(const Module& module, const Instruction& instruction, V
   }
 }
 
-// Calls visit(id) for the type and for each operand that is an id, but not for what follows the
-// mask of memory operands.
+// Calls visit(id) for the ids behind masks of memory operands, of which the first is at `mask`.
+template <typename Visit>
+void for_each_memory_id(std::span<const uint32_t> operands, size_t mask, Visit&& visit) {
+  constexpr uint32_t kAligned = 2, kAvailable = 8, kVisible = 16, kKnown = 63;
+  while (mask < operands.size() && operands[mask] <= kKnown) {
+    const uint32_t bits = operands[mask++];
+    if (bits & kAligned) ++mask;
+    for (const uint32_t bit : {kAvailable, kVisible}) {
+      if ((bits & bit) && mask < operands.size()) visit(operands[mask++]);
+    }
+  }
+}
+
+// The number of operands before the mask of memory operands; 0: the instruction has none that this
+// file follows.
+size_t operands_before_memory(spv::Op opcode) {
+  switch (opcode) {
+    case spv::Op::OpLoad:
+      return 1;
+    case spv::Op::OpStore:
+    case spv::Op::OpCopyMemory:
+      return 2;
+    case spv::Op::OpCopyMemorySized:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+// Calls visit(id) for the type and for each operand that is an id.
 template <typename Visit>
 void for_each_id(const Module& module, const Instruction& instruction, Visit&& visit) {
   if (instruction.type_id() != 0) visit(instruction.type_id());
@@ -305,7 +383,12 @@ void for_each_id(const Module& module, const Instruction& instruction, Visit&& v
     });
     return;
   }
-  for (size_t i = 0; i < operands.size() && layout.ids >> std::min<size_t>(i, 15) != 0; ++i) {
+  size_t end = operands.size();
+  if (const size_t mask = operands_before_memory(opcode); mask != 0) {
+    for_each_memory_id(operands, mask, visit);
+    end = std::min(end, mask);
+  }
+  for (size_t i = 0; i < end && layout.ids >> std::min<size_t>(i, 15) != 0; ++i) {
     if (layout.is_id(i)) visit(operands[i]);
   }
 }
@@ -315,6 +398,7 @@ bool depends_on_all_ids(const Instruction& instruction) {
   const OpcodeLayout layout = opcode_layout(instruction.opcode());
   return layout.has_result && layout.ids != 0 && layout.cost != CostRule::ExtInst &&
          instruction.opcode() != spv::Op::OpFunctionCall &&
+         (instruction.opcode() != spv::Op::OpLoad || instruction.operand_count() == 1) &&
          !(layout.cost >= CostRule::TextureSample && layout.cost <= CostRule::ImageLoad);
 }
 
