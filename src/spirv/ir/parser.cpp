@@ -21,7 +21,7 @@ using spv::Op;
 // The expansion is the product of decorations and targets.
 constexpr size_t kMaxUngroupedWords = size_t{1} << 24;
 
-// Of decorations that exclude each other, also with other operands, one that stands for all.
+// One decoration stands for all that exclude each other, also with other operands.
 std::optional<spv::Decoration> excluded_by(spv::Decoration decoration) {
   switch (decoration) {
     case spv::Decoration::ArrayStride:
