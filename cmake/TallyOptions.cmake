@@ -59,6 +59,9 @@ if(TALLY_BUILD_FUZZERS)
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Each program links this; src/base fills it on Windows.
+add_library(tally_program INTERFACE)
+
 if(TALLY_PORTABLE)
   # The libraries of drivers in the same process then do not matter: they may need newer versions of the same libraries.
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)

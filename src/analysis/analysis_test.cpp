@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "analysis/model/counts.h"
@@ -167,7 +168,7 @@ TEST(CallText, sizes_come_first_and_zeros_are_omitted) {
 class SmallCapture : public testing::Test {
  protected:
   Analyzer analyzer(const Selection& selection = {}) {
-    store::write_test_capture(file_);
+    if (!std::filesystem::exists(file_)) store::write_test_capture(file_);
     auto reader = store::Reader::open(file_);
     EXPECT_TRUE(reader.ok());
     auto model = load_model(std::move(*reader), selection);

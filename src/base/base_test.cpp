@@ -1,26 +1,19 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/frame_range.h"
 #include "base/hash.h"
-#include "base/kept_fd.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/user_names.h"
+#include "platform/files.h"
 
 namespace tally {
 namespace {
@@ -97,36 +90,6 @@ TEST(FrameChoice, comes_from_settings_and_what_is_wrong_there_chooses_all) {
   EXPECT_FALSE(frame_choice(Settings::load("tally_x", {{"trigger", "1"}})).has_value());
 }
 
-TEST(LabelPattern, is_found_anywhere_in_a_name) {
-  const auto pattern = LabelPattern::compile("^token [0-9]+$|batch");
-  ASSERT_TRUE(pattern.ok());
-  EXPECT_TRUE(pattern->matches("token 12"));
-  EXPECT_TRUE(pattern->matches("the batch"));
-  EXPECT_FALSE(pattern->matches("token 12 of 13"));
-}
-
-TEST(LabelPattern, that_is_wrong_is_refused_with_its_place) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"a(b[c]", "at character 2"},  {"(a)(b", "at character 4"}, {"(a[b)c", "at character 3"},
-      {"a[z-b]c", "at character 5"}, {"ab\\", "at character 3"},  {"a{2,1}", "at character 6"},
-  };
-  for (const auto& [text, place] : wrong) {
-    const auto pattern = LabelPattern::compile(text);
-    ASSERT_FALSE(pattern.ok()) << text;
-    EXPECT_TRUE(pattern.error().message.ends_with(place)) << pattern.error().message;
-  }
-}
-
-TEST(FrameEnds, come_from_settings_and_what_is_wrong_there_changes_nothing) {
-  const auto ends = [](const char* per, const char* label) {
-    return FrameEnds::from(Settings::load("tally_x", {{"frame_per", per}, {"frame_label", label}}));
-  };
-  EXPECT_EQ(ends("queue-idle", "").unit, FrameUnit::QueueIdle);
-  EXPECT_EQ(ends("vsync", "").unit, FrameUnit::Present);
-  EXPECT_EQ(ends("present", "a").unit, FrameUnit::Label) << "a pattern implies the unit";
-  EXPECT_FALSE(ends("label", "(").label.has_value());
-}
-
 TEST(Settings, file_lines_of_another_layer_are_ignored) {
   const auto values = parse_settings_file(
       "# a comment\n"
@@ -143,23 +106,6 @@ TEST(Settings, file_lines_of_another_layer_are_ignored) {
   EXPECT_EQ(values.size(), 2u);
 }
 
-TEST(Settings, environment_wins_over_program_and_program_over_file) {
-  char folder[] = "/tmp/tally-settings-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/vk_layer_settings.txt";
-  std::ofstream(path) << "tally_x.a = file\ntally_x.b = file\ntally_x.c = file\n";
-  setenv("VK_LAYER_SETTINGS_PATH", folder, 1);
-  setenv("TALLY_A", "environment", 1);
-  const Settings settings = Settings::load("tally_x", {{"a", "program"}, {"b", "program"}});
-  unsetenv("TALLY_A");
-  unsetenv("VK_LAYER_SETTINGS_PATH");
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(settings.text("a", ""), "environment");
-  EXPECT_EQ(settings.text("b", ""), "program");
-  EXPECT_EQ(settings.text("c", ""), "file");
-  EXPECT_EQ(settings.text("d", "default"), "default");
-}
-
 TEST(Settings, values_that_do_not_parse_give_the_default) {
   const Settings settings = Settings::load(
       "tally_x", {{"flag", "perhaps"}, {"number", "12x"}, {"big", "70"}, {"yes", "ON"}});
@@ -171,74 +117,6 @@ TEST(Settings, values_that_do_not_parse_give_the_default) {
   EXPECT_EQ(settings.number("big", 5, 0, 70), 70u);
 }
 
-// A temporary folder of the test; the settings file in it is the one that is read.
-class UntrustedFile : public testing::Test {
- protected:
-  UntrustedFile() {
-    char folder[] = "/tmp/tally-files-XXXXXX";
-    folder_ = mkdtemp(folder);
-    setenv("VK_LAYER_SETTINGS_PATH", folder_.c_str(), 1);
-  }
-  ~UntrustedFile() override {
-    unsetenv("VK_LAYER_SETTINGS_PATH");
-    std::filesystem::remove_all(folder_);
-  }
-  std::string file(const std::string& name) const { return folder_ + "/" + name; }
-
-  const std::string settings_file_ = "vk_layer_settings.txt";
-  std::string folder_;
-};
-
-TEST_F(UntrustedFile, a_settings_file_of_40_gigabytes_is_not_read) {
-  std::ofstream(file(settings_file_)) << "tally_x.a = file\n";
-  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "file");
-  std::filesystem::resize_file(file(settings_file_), uintmax_t{40} << 30);
-  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
-}
-
-TEST_F(UntrustedFile, a_log_file_that_the_application_closed_is_opened_again) {
-  const int number = KeptFd(::dup(STDERR_FILENO)).get();
-  configure_log("unit", LogLevel::Warning, file("log"));
-  log(LogLevel::Warning, "before");
-  int pipe_ends[2];
-  ASSERT_EQ(::pipe2(pipe_ends, O_NONBLOCK), 0);
-  ASSERT_EQ(::dup2(pipe_ends[1], number), number);
-  log(LogLevel::Warning, "after");
-  configure_log("unit", LogLevel::Warning, "");
-  char byte = 0;
-  EXPECT_EQ(::read(pipe_ends[0], &byte, 1), -1) << "a pipe of the application got the line";
-  for (const int opened : {number, pipe_ends[0], pipe_ends[1]}) ::close(opened);
-  EXPECT_EQ(*read_small_file(file("log")), "unit: warning: before\nunit: warning: after\n");
-}
-
-TEST_F(UntrustedFile, opening_a_fifo_as_settings_file_does_not_block) {
-  ASSERT_EQ(mkfifo(file(settings_file_).c_str(), 0600), 0);
-  setenv("VK_LAYER_SETTINGS_PATH", file(settings_file_).c_str(), 1);
-  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
-}
-
-TEST_F(UntrustedFile, small_files_are_read_completely_and_others_give_an_error) {
-  std::ofstream(file("a")) << "12345";
-  EXPECT_EQ(*read_small_file(file("a"), 5), "12345");
-  EXPECT_EQ(read_small_file(file("a"), 4).error().message, file("a") + ": has more than 4 bytes");
-  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": not a regular file");
-  EXPECT_FALSE(read_small_file(file("missing")));
-}
-
-TEST_F(UntrustedFile, opening_a_fifo_as_log_file_does_not_block) {
-  ASSERT_EQ(mkfifo(file("fifo").c_str(), 0600), 0);
-  testing::internal::CaptureStderr();
-  configure_log("unit", LogLevel::Warning, file("fifo"));
-  log(LogLevel::Warning, "here");
-  const int reader = open(file("fifo").c_str(), O_RDONLY | O_NONBLOCK);
-  configure_log("unit", LogLevel::Warning, file("fifo"));
-  close(reader);
-  configure_log("unit", LogLevel::Warning, "");
-  const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("fifo: No such device or address\nunit: warning: here\n"), text.npos) << text;
-  EXPECT_NE(text.find("fifo: it is not a regular file\n"), text.npos) << text;
-}
-
 TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
   const Settings settings =
       Settings::load("tally_x", {{"n", "1\x1b[2J\nerror: \xc2\x9b\x7f\xc3\xa9"}});
@@ -248,40 +126,66 @@ TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
   EXPECT_NE(text.find("1\\x1b[2J\\x0aerror: \xc2\\x9b\\x7f\xc3\xa9"), text.npos) << text;
 }
 
-// The process has a limit for the size of files, and would be ended by the signal.
-TEST_F(UntrustedFile, a_log_file_beyond_the_limit_of_the_process_does_not_end_it) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const rlimit limit{1000, 1000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    configure_log("unit", LogLevel::Warning, file("log"));
-    for (int i = 0; i < 100; ++i) log(LogLevel::Warning, "a line of about 40 characters: {}", i);
-    sigset_t pending, blocked;
-    ::sigpending(&pending);
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-    ::_exit(sigismember(&pending, SIGXFSZ) + sigismember(&blocked, SIGXFSZ));
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "ended by a signal, or the signal is left pending or blocked";
-  EXPECT_EQ(std::filesystem::file_size(file("log")), 1000u);
+class SmallFile : public testing::Test {
+ protected:
+  SmallFile()
+      : folder_(*platform::make_unique_folder(platform::temporary_folder() + "/tally-files-")) {}
+  ~SmallFile() override { std::filesystem::remove_all(folder_); }
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+  const std::string folder_;
+};
+
+TEST_F(SmallFile, is_read_completely_and_others_give_an_error) {
+  const std::string a = file("a \xc3\xa4 \xe6\x97\xa5");
+  std::ofstream(std::filesystem::path(a)) << "12345";
+  EXPECT_EQ(*read_small_file(a, 5), "12345");
+  EXPECT_EQ(read_small_file(a, 4).error().message, a + ": has more than 4 bytes");
+  EXPECT_FALSE(read_small_file(folder_));
+  EXPECT_EQ(read_small_file(file("missing")).error().message,
+            file("missing") + ": No such file or directory");
 }
 
-TEST(Log, is_written_to_the_named_file_at_its_level) {
-  char path[] = "/tmp/tally-log-XXXXXX";
-  const int descriptor = mkstemp(path);
-  ASSERT_GE(descriptor, 0);
-  close(descriptor);
-  configure_log("unit", LogLevel::Warning, path);
+TEST_F(SmallFile, of_the_log_holds_the_messages_of_its_level) {
+  configure_log("unit", LogLevel::Warning, file("log"));
   log(LogLevel::Warning, "number {}", 7);
   log(LogLevel::Info, "too chatty");
   log_once(LogLevel::Error, "again");
   log_once(LogLevel::Error, "again");
   configure_log("unit", LogLevel::Warning, "");
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(text, "unit: warning: number 7\nunit: error: again\n");
-  std::filesystem::remove(path);
+  EXPECT_EQ(*read_small_file(file("log")), "unit: warning: number 7\nunit: error: again\n");
+}
+
+TEST_F(SmallFile, that_is_renamed_keeps_or_replaces_another) {
+  using platform::Existing;
+  const platform::Folder& current = platform::Folder::current();
+  std::ofstream(file("a")) << "a";
+  std::ofstream(file("b")) << "b";
+  EXPECT_FALSE(current.rename_file(file("a"), file("b"), Existing::Keep));
+  EXPECT_EQ(errno, EEXIST);
+  EXPECT_EQ(*read_small_file(file("b")), "b");
+  EXPECT_TRUE(current.rename_file(file("a"), file("b"), Existing::Replace));
+  EXPECT_EQ(*read_small_file(file("b")), "a");
+  EXPECT_FALSE(read_small_file(file("a")));
+}
+
+TEST_F(SmallFile, of_an_open_folder_is_not_reached_through_a_link) {
+  std::filesystem::create_directory(file("elsewhere"));
+  std::error_code no_links;
+  std::filesystem::create_directory_symlink(file("elsewhere"), file("link"), no_links);
+  if (no_links) GTEST_SKIP() << no_links.message();
+  const auto folder = platform::Folder::open(folder_);
+  ASSERT_TRUE(folder);
+  EXPECT_TRUE(folder->make_folder("own"));
+  EXPECT_FALSE(folder->make_folder("link"));
+}
+
+TEST_F(SmallFile, in_a_locked_folder_tells_that_its_owner_runs) {
+  std::optional<platform::FolderLock> lock = platform::FolderLock::take(folder_, true);
+  EXPECT_TRUE(lock);
+  EXPECT_FALSE(platform::FolderLock::take(folder_, true)) << "it is locked";
+  lock.reset();
+  EXPECT_TRUE(platform::FolderLock::take(folder_, true));
 }
 
 TEST(Hash, is_stable_across_machines_and_differs_for_similar_inputs) {

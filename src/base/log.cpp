@@ -1,7 +1,5 @@
 #include "base/log.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,8 +8,8 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "base/file.h"
-#include "base/kept_fd.h"
+#include "platform/files.h"
+#include "platform/kept_fd.h"
 
 namespace tally {
 namespace {
@@ -50,14 +48,8 @@ const char* level_name(LogLevel level) {
 
 // Writes each line with one call, so that lines of several processes do not mix in one file.
 void write_line(int descriptor, const std::string& line) {
-  const NoFileSizeSignal no_signal;
-  size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t written = ::write(descriptor, line.data() + done, line.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    done += static_cast<size_t>(written);
-  }
+  const platform::NoFileSizeSignal no_signal;
+  platform::write_all(descriptor, line);
 }
 
 // Messages contain settings and names from the application. Characters that would move the
@@ -79,14 +71,12 @@ std::string escaped(std::string_view message) {
 
 // Never blocks: a FIFO may have no reader. Stores the reason of a failure in `why`.
 KeptFd open_log_file(const std::string& file, std::string* why) {
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  KeptFd opened(::open(file.c_str(), flags, 0644));
+  KeptFd opened(platform::open_to_append(file));
   if (!opened) {
     *why = std::strerror(errno);
     return {};
   }
-  struct stat info {};
-  if (::fstat(opened.get(), &info) == 0 && S_ISREG(info.st_mode)) return opened;
+  if (platform::size_of_regular_file(opened.get())) return opened;
   *why = "it is not a regular file";
   return {};
 }

@@ -1,19 +1,15 @@
 #include "base/settings.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <bit>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
-
-extern char** environ;
+#include "platform/process.h"
 
 namespace tally {
 namespace {
@@ -38,14 +34,14 @@ std::string lower(std::string_view text) {
 // does not read paths from its environment.
 std::vector<std::string> candidate_paths() {
   std::vector<std::string> paths;
-  if (const char* path = secure_getenv("VK_LAYER_SETTINGS_PATH")) {
+  if (const char* path = platform::trusted_variable("VK_LAYER_SETTINGS_PATH")) {
     paths.emplace_back(path);
     paths.push_back(std::string(path) + "/" + std::string(kFileName));
   }
-  if (const char* home = secure_getenv("XDG_DATA_HOME")) {
+  if (const char* home = platform::trusted_variable("XDG_DATA_HOME")) {
     paths.push_back(std::string(home) + "/vulkan/settings.d/" + std::string(kFileName));
   }
-  if (const char* home = secure_getenv("HOME")) {
+  if (const char* home = platform::trusted_variable("HOME")) {
     paths.push_back(std::string(home) + "/.local/share/vulkan/settings.d/" +
                     std::string(kFileName));
   }
@@ -55,8 +51,12 @@ std::vector<std::string> candidate_paths() {
 
 std::string read_settings_file() {
   for (const std::string& path : candidate_paths()) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) continue;
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(path, ignored).type();
+    if (kind == std::filesystem::file_type::none || kind == std::filesystem::file_type::not_found ||
+        kind == std::filesystem::file_type::directory) {
+      continue;
+    }
     Result<std::string> text = read_small_file(path);
     if (text) return std::move(*text);
     log_once(LogLevel::Warning, "these settings are not read: {}", text.error().message);
@@ -66,12 +66,12 @@ std::string read_settings_file() {
 
 // Adds TALLY_LOG_FILE=x as log_file -> x.
 void add_environment(Settings::Values& values) {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view line(*entry);
+  for (const std::string& variable : platform::variables()) {
+    const std::string_view line(variable);
     const size_t equals = line.find('=');
     if (!line.starts_with(kEnvironmentPrefix) || equals == std::string_view::npos) continue;
     const std::string name(line.substr(0, equals));
-    if (secure_getenv(name.c_str()) == nullptr) continue;
+    if (platform::trusted_variable(name.c_str()) == nullptr) continue;
     values[lower(line.substr(kEnvironmentPrefix.size(), equals - kEnvironmentPrefix.size()))] =
         std::string(line.substr(equals + 1));
   }

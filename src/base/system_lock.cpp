@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/kept_fd.h"
+#include "platform/kept_fd.h"
 
 namespace tally {
 namespace {

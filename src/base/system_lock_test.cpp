@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/kept_fd.h"
+#include "platform/kept_fd.h"
 
 namespace tally {
 namespace {

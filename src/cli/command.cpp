@@ -1,7 +1,5 @@
 #include "cli/command.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include "base/user_names.h"
 #include "cli/version.h"
+#include "platform/process.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {
@@ -115,7 +114,7 @@ using namespace std::chrono_literals;
 
 ProgressLine::ProgressLine(std::string what)
     : what_(std::move(what)),
-      on_terminal_(isatty(STDERR_FILENO) == 1),
+      on_terminal_(platform::is_terminal(stderr)),
       next_(Clock::now() + 500ms) {}
 
 ProgressLine::~ProgressLine() {

@@ -1,11 +1,6 @@
 #include "cli/files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
@@ -15,19 +10,14 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "platform/process.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {
-namespace {
-
 namespace fs = std::filesystem;
 
-void keep_mode(const std::string& path, int file) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0) ::fchmod(file, info.st_mode & 0777);
-}
-
-}  // namespace
+using platform::Existing;
+using platform::Folder;
 
 Status replace_file(const std::string& path, const std::string& text) {
   std::error_code ignored;
@@ -37,9 +27,9 @@ Status replace_file(const std::string& path, const std::string& text) {
   const fs::path target =
       fs::is_symlink(path, ignored) ? fs::canonical(path, ignored) : fs::path(path);
   if (target.empty()) return Error{path + ": broken symbolic link"};
-  auto file = PartialFile::create(AT_FDCWD, target.string());
+  auto file = PartialFile::create(Folder::current(), target.string());
   if (!file) return with_context(file.error(), path);
-  keep_mode(path, file->descriptor());
+  platform::copy_permissions(path, file->descriptor());
   file->write(text);
   const int error = file->finish(Existing::Replace);
   return error == 0 ? Status() : Error{path + ": " + std::strerror(error)};
@@ -57,32 +47,11 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.{:08x}", path, random());
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(file, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    text.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
-}
-
-bool rename_file(int folder, const std::string& from, const std::string& to, Existing existing) {
-  if (existing == Existing::Replace)
-    return ::renameat(folder, from.c_str(), folder, to.c_str()) == 0;
-  if (::renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  if (errno != EINVAL && errno != ENOSYS) return false;
-  // The file system has no such rename: a second link does the same.
-  if (::linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) return false;
-  ::unlinkat(folder, from.c_str(), 0);
-  return true;
-}
-
-Result<PartialFile> PartialFile::create(int folder, const std::string& path, mode_t mode) {
+Result<PartialFile> PartialFile::create(const Folder& folder, const std::string& path,
+                                        unsigned mode) {
   for (int i = 0; i < kMaxTries; ++i) {
     std::string temporary = temporary_name(path);
-    store::UniqueFd file(::openat(folder, temporary.c_str(),
-                                  O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode));
+    store::UniqueFd file(folder.create_file(temporary, mode));
     if (file) return PartialFile(folder, path, std::move(temporary), std::move(file));
     if (errno != EEXIST) break;
   }
@@ -98,7 +67,8 @@ PartialFile::PartialFile(PartialFile&& other) noexcept
       error_(other.error_) {}
 
 PartialFile::~PartialFile() {
-  if (!temporary_.empty()) ::unlinkat(folder_, temporary_.c_str(), 0);
+  file_ = {};  // Windows removes no open file
+  if (!temporary_.empty()) folder_->remove_file(temporary_);
 }
 
 void PartialFile::write(std::string_view piece) {
@@ -107,31 +77,29 @@ void PartialFile::write(std::string_view piece) {
 }
 
 void PartialFile::flush() {
-  if (error_ == 0 && !write_all(file_.get(), buffer_)) error_ = errno;
+  if (error_ == 0 && !platform::write_all(file_.get(), buffer_)) error_ = errno;
   buffer_.clear();
 }
 
 int PartialFile::finish(Existing existing) {
   flush();
-  if (error_ == 0 && ::fsync(file_.get()) != 0) error_ = errno;
-  if (error_ == 0 && !rename_file(folder_, temporary_, path_, existing)) error_ = errno;
+  if (error_ == 0 && !platform::write_to_disk(file_.get())) error_ = errno;
+  file_ = {};  // Windows renames no open file
+  if (error_ == 0 && !folder_->rename_file(temporary_, path_, existing)) error_ = errno;
   if (error_ == 0) temporary_.clear();
   return error_;
 }
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMaxNumbers = 10'000;
 
 // Creates the file unless it exists, so that processes never share a name. Returns whether
 // it was created.
 Result<bool> take(const std::string& path) {
-  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (file < 0 && errno != EEXIST) return Error{path + ": " + std::strerror(errno)};
-  if (file >= 0) ::close(file);
-  return file >= 0;
+  const store::UniqueFd file(Folder::current().create_file(path, 0644));
+  if (!file && errno != EEXIST) return Error{path + ": " + std::strerror(errno)};
+  return static_cast<bool>(file);
 }
 
 }  // namespace
@@ -163,10 +131,11 @@ namespace {
 // The absolute path as an address (RFC 8089), which terminals make a link of.
 std::string address_of(const std::string& path) {
   std::error_code ignored;
-  std::string address = "file://";
-  for (const char c : fs::absolute(path, ignored).lexically_normal().string()) {
+  const std::string absolute = fs::absolute(path, ignored).lexically_normal().generic_string();
+  std::string address = absolute.starts_with('/') ? "file://" : "file:///";  // before a drive
+  for (const char c : absolute) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || std::strchr("/-._~", c));
+    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || std::strchr("/-._~:", c));
     address += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return address;
@@ -211,9 +180,9 @@ Result<ExportFile> ExportFile::open(const std::string& path, const std::string& 
   }
   const auto chosen = choose_output(path, {}, force);
   if (!chosen) return chosen.error();
-  auto file = PartialFile::create(AT_FDCWD, path, 0644);
+  auto file = PartialFile::create(Folder::current(), path, 0644);
   if (file) return ExportFile(path, std::move(*file), !force);
-  if (!force) ::unlink(path.c_str());
+  if (!force) Folder::current().remove_file(path);
   return with_context(file.error(), path);
 }
 
@@ -224,7 +193,7 @@ ExportFile::ExportFile(ExportFile&& other) noexcept
       error_(other.error_) {}
 
 ExportFile::~ExportFile() {
-  if (is_reserved_) ::unlink(path_.c_str());
+  if (is_reserved_) Folder::current().remove_file(path_);
 }
 
 void ExportFile::write(std::string_view piece) {
@@ -245,33 +214,19 @@ void ExportFile::say_written(const std::string& what) const {
   if (file_) cli::say_written(what, path_);
 }
 
-bool ExportFile::is_terminal() const { return !file_ && ::isatty(STDOUT_FILENO) != 0; }
+bool ExportFile::is_terminal() const { return !file_ && platform::is_terminal(stdout); }
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kPrefix = "tally-run-";
-constexpr const char* kRandomPart = "XXXXXX";  // mkdtemp replaces it
 
 // Absolute: the application finds the socket there from any working directory.
 Result<fs::path> parent_folder() {
-  const char* chosen = secure_getenv("TMPDIR");
+  const std::string chosen = platform::temporary_folder();
   std::error_code error;
-  const fs::path folder = fs::absolute(chosen && *chosen ? chosen : "/tmp", error);
+  const fs::path folder = fs::absolute(chosen, error);
   if (error) return Error{fmt::format("TMPDIR={}: {}", chosen, error.message())};
   return folder;
-}
-
-// Locks the folder. Fails if it belongs to another user, if it is to be private and others have
-// access to it, or if it is already locked.
-store::UniqueFd lock_folder(const fs::path& folder, bool is_private) {
-  store::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info {};
-  const bool ours = opened && fstat(opened.get(), &info) == 0 && info.st_uid == geteuid() &&
-                    (!is_private || (info.st_mode & 077) == 0);
-  return ours && flock(opened.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(opened)
-                                                             : store::UniqueFd();
 }
 
 void remove_abandoned_folders(const fs::path& parent, const std::string& prefix, bool is_private) {
@@ -279,18 +234,12 @@ void remove_abandoned_folders(const fs::path& parent, const std::string& prefix,
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || name.size() != prefix.size() + std::strlen(kRandomPart))
+    if (!name.starts_with(prefix) || name.size() != prefix.size() + platform::kRandomCharacters)
       continue;
     std::error_code ignored;
-    if (const store::UniqueFd lock = lock_folder(entry->path(), is_private))
+    if (platform::FolderLock::take(entry->path().string(), is_private))
       fs::remove_all(entry->path(), ignored);
   }
-}
-
-mode_t usual_mode() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0777 & ~mask;
 }
 
 }  // namespace
@@ -311,33 +260,35 @@ Result<TemporaryFolder> TemporaryFolder::make(const fs::path& parent, const std:
   remove_abandoned_folders(parent, prefix, is_private);
   constexpr int kMaxTries = 10;
   for (int i = 0; i < kMaxTries; ++i) {
-    std::string path = (parent / (prefix + kRandomPart)).string();
-    if (mkdtemp(path.data()) == nullptr) {
+    const auto path = platform::make_unique_folder((parent / prefix).string());
+    if (!path) {
       return Error{fmt::format("cannot create a folder in {}{}: {}", parent.string(),
                                is_private ? " (TMPDIR)" : "", std::strerror(errno))};
     }
     // Before we lock it, another process may consider the folder abandoned and remove it.
-    store::UniqueFd lock = lock_folder(path, is_private);
-    if (!is_private && lock && ::fchmod(lock.get(), usual_mode()) != 0) {
-      const int error = errno;
-      ::rmdir(path.c_str());
-      return Error{fmt::format("{}: {}", path, std::strerror(error))};
-    }
+    auto lock = platform::FolderLock::take(*path, is_private);
     std::error_code ignored;
-    if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
+    if (!is_private && lock && !lock->share_folder()) {
+      const int error = errno;
+      fs::remove(*path, ignored);
+      return Error{fmt::format("{}: {}", *path, std::strerror(error))};
+    }
+    if (lock && fs::exists(*path, ignored)) return TemporaryFolder(*path, std::move(*lock));
   }
   return Error{
       fmt::format("cannot create a folder in {}: other processes remove it", parent.string())};
 }
 
-TemporaryFolder::TemporaryFolder(fs::path path, store::UniqueFd lock)
+TemporaryFolder::TemporaryFolder(fs::path path, platform::FolderLock lock)
     : path_(std::move(path)), lock_(std::move(lock)) {}
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
     : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 int TemporaryFolder::rename_to(const fs::path& path) {
-  if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
+  std::error_code error;
+  fs::rename(path_, path, error);
+  if (error) return error.default_error_condition().value();
   path_.clear();
   return 0;
 }

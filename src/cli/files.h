@@ -1,14 +1,13 @@
 // Writes files whole or not at all.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
+#include "platform/files.h"
 #include "store/stream/unique_fd.h"
 
 namespace tally::cli {
@@ -21,20 +20,12 @@ Status replace_file(const std::string& path, const std::string& text);
 // in the same folder, and renamed at the end. Another process sees the old file or the new one, and
 // a failure leaves the old file as it is.
 
-enum class Existing {
-  Replace,
-  Keep,  // renaming fails with EEXIST where the name is taken
-};
-
-// Paths are relative to the folder that is open as `folder` (AT_FDCWD: the current one). False:
-// errno says why.
-bool rename_file(int folder, const std::string& from, const std::string& to, Existing existing);
-
 class PartialFile {
  public:
-  // `path` is relative to `folder`, as of rename_file(). Its last component must not be a link that
-  // should be kept. The error says only why.
-  static Result<PartialFile> create(int folder, const std::string& path, mode_t mode = 0666);
+  // `path` is a name of `folder`, which must live as long. A link of this name is replaced. The
+  // error says only why.
+  static Result<PartialFile> create(const platform::Folder& folder, const std::string& path,
+                                    unsigned mode = 0666);
   PartialFile(PartialFile&& other) noexcept;
   PartialFile& operator=(PartialFile&&) = delete;
   // Removes the temporary file unless finish() succeeded.
@@ -43,18 +34,19 @@ class PartialFile {
   // After an error, writes nothing more; finish() reports it.
   void write(std::string_view piece);
   // Waits until the disk has the text, and gives the file its name. Returns 0 or errno.
-  int finish(Existing existing);
+  int finish(platform::Existing existing);
   int descriptor() const { return file_.get(); }
 
  private:
-  PartialFile(int folder, std::string path, std::string temporary, store::UniqueFd file)
-      : folder_(folder),
+  PartialFile(const platform::Folder& folder, std::string path, std::string temporary,
+              store::UniqueFd file)
+      : folder_(&folder),
         path_(std::move(path)),
         temporary_(std::move(temporary)),
         file_(std::move(file)) {}
   void flush();
 
-  int folder_;
+  const platform::Folder* folder_;
   std::string path_;
   std::string temporary_;  // empty: there is none
   store::UniqueFd file_;
@@ -64,9 +56,6 @@ class PartialFile {
 
 // "scene.frag.3f09ab": a name in the same folder that no file is likely to have.
 std::string temporary_name(const std::string& path);
-
-// Appends all of the text. False: errno says why.
-bool write_all(int file, std::string_view text);
 
 // Chooses the file of a capture. Existing files are overwritten only with --force, and then only
 // captures that no process has open.
@@ -136,10 +125,10 @@ class TemporaryFolder {
  private:
   static Result<TemporaryFolder> make(const std::filesystem::path& parent,
                                       const std::string& prefix, bool is_private);
-  TemporaryFolder(std::filesystem::path path, store::UniqueFd lock);
+  TemporaryFolder(std::filesystem::path path, platform::FolderLock lock);
 
   std::filesystem::path path_;
-  store::UniqueFd lock_;
+  platform::FolderLock lock_;
 };
 
 }  // namespace tally::cli

@@ -1,8 +1,6 @@
 #include "cli/options.h"
 
 #include <fmt/ranges.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,11 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
+#include "platform/process.h"
 
 namespace tally::cli {
 namespace {
@@ -32,10 +32,8 @@ size_t terminal_width() {
     if (width > 0 && width <= kMaxWidth)
       return std::max<size_t>(static_cast<size_t>(width), kMinWidth);
   }
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
-    return std::max<size_t>(size.ws_col, kMinWidth);
-  return kDefaultWidth;
+  const std::optional<size_t> width = platform::terminal_width();
+  return width ? std::max(*width, kMinWidth) : kDefaultWidth;
 }
 
 CLI::Validator whole_number() {

@@ -359,7 +359,7 @@ TEST_F(GlslDiff, names_the_reconstructed_line_whose_counts_changed) {
   const CaptureDiff changes = diff(SourceChoice::Auto);
   const Difference* line = line_with(changes, "= 9u;");
   ASSERT_NE(line, nullptr);
-  EXPECT_THAT(line->name, testing::MatchesRegex("a\\.comp:glsl:[0-9]+"));
+  EXPECT_THAT(line->name, testing::StartsWith("a.comp:glsl:"));
   EXPECT_EQ(line->origin, "reconstructed");
   EXPECT_EQ(values_of(*line, 0).before, 1u);
   EXPECT_EQ(values_of(*line, 0).after, 3u);

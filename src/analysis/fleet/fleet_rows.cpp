@@ -67,10 +67,10 @@ class CountSums {
 
 std::string name_below(const std::string& name, const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
-  if (!path.is_absolute() || folder.empty()) return path.string();
+  if (!path.has_root_directory() || folder.empty()) return path.generic_string();
   const auto relative = path.lexically_relative(std::filesystem::path(folder).lexically_normal());
   const bool is_below = !relative.empty() && *relative.begin() != "..";
-  return is_below ? relative.string() : path.string();
+  return is_below ? relative.generic_string() : path.generic_string();
 }
 
 // Lines of equal text are told apart by their order, counted from the first line of the file. A

@@ -2,9 +2,7 @@
 // text: names, expressions and control flow may differ, but it does the same.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,19 +26,6 @@ Status check_decompilable(std::span<const uint32_t> words);
 // The text of one entry point, with a directive `#line N "FILE"` for each OpLine that it keeps.
 // Valid modules only.
 Result<std::string> decompile(std::span<const uint32_t> words, const spirv::EntryPoint& entry);
-
-// Runs work in a process of its own, for libraries that input may crash or hang.
-
-struct IsolationLimits {
-  unsigned seconds = 10;             // of wall time
-  size_t memory = size_t{1} << 30;   // bytes beyond those that this process has
-  size_t output = size_t{16} << 20;  // bytes of the result
-};
-
-// The result of `work`, which runs in a child process without output of its own. An error says how
-// the child ended if it did not return.
-Result<std::string> run_isolated(const std::function<Result<std::string>()>& work,
-                                 const IsolationLimits& limits = {});
 
 struct Reconstruction {
   // The blocks of the entry point with their lines in the text, of one file with the given name.

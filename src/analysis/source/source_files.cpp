@@ -67,7 +67,7 @@ Result<SourceFolder> SourceFolder::open(const std::string& path) {
     if (!at->is_regular_file(ignored)) continue;
     if (folder.by_title_.size() == kMaxFiles)
       return Error{fmt::format("{}: more than {} files", path, kMaxFiles)};
-    folder.by_title_.emplace(title, at->path().lexically_relative(path).string());
+    folder.by_title_.emplace(title, at->path().lexically_relative(path).generic_string());
   }
   return folder;
 }

@@ -270,10 +270,10 @@ Error failure(const fs::path& path, int number) {
 
 // 0 or errno.
 int write_file(const fs::path& path, const std::string& text) {
-  auto file = PartialFile::create(AT_FDCWD, path.string());
+  auto file = PartialFile::create(platform::Folder::current(), path.string());
   if (!file) return errno;
   file->write(text);
-  return file->finish(Existing::Keep);
+  return file->finish(platform::Existing::Keep);
 }
 
 Status wait_for_disk(const fs::path& path) {

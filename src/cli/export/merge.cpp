@@ -1,7 +1,5 @@
 // `tally merge`: makes one capture of several, whose reports show their sums.
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -79,13 +77,14 @@ Status merge(const std::vector<MergeInput>& inputs, const std::string& path) {
   return merged->finish();
 }
 
-Status write(const std::vector<MergeInput>& inputs, const std::string& path, Existing existing) {
+Status write(const std::vector<MergeInput>& inputs, const std::string& path,
+             platform::Existing existing) {
   const fs::path folder = fs::path(path).parent_path();
   const auto temporary = TemporaryFolder::make_in(folder.empty() ? "." : folder, ".tally-merge-");
   if (!temporary) return temporary.error();
   const fs::path partial = temporary->path() / "merged.tally";
   if (Status merged = merge(inputs, partial.string()); !merged) return merged;
-  if (rename_file(AT_FDCWD, partial.string(), path, existing)) return {};
+  if (platform::Folder::current().rename_file(partial.string(), path, existing)) return {};
   return Error{path + ": " + std::strerror(errno)};
 }
 
@@ -94,7 +93,8 @@ int run(const MergeOptions& options) {
   if (!inputs) return fail(inputs.error());
   Status done = may_write(options.output, options.force, *inputs);
   if (done.ok())
-    done = write(*inputs, options.output, options.force ? Existing::Replace : Existing::Keep);
+    done = write(*inputs, options.output,
+                 options.force ? platform::Existing::Replace : platform::Existing::Keep);
   if (!done) return fail(done.error());
   say_written("capture", options.output);
   return kDone;

@@ -1,10 +1,7 @@
 #include "cli/report/coverage.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -22,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "platform/files.h"
 #include "report/table/coverage_report.h"
 #include "store/stream/unique_fd.h"
 
@@ -58,41 +56,31 @@ Error system_error(const std::string& path) {
   return Error{fmt::format("{}: {}", path, std::strerror(errno))};
 }
 
-// Follows no links: a folder that the user gave may hold some that lead elsewhere.
-Result<store::UniqueFd> open_folder(int parent, const std::string& name, const std::string& path) {
-  if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) return system_error(path);
-  store::UniqueFd folder(
-      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return system_error(path);
-  return folder;
-}
-
 bool has_text(int file, std::string_view text) {
-  struct stat info {};
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  if (static_cast<uint64_t>(info.st_size) != text.size()) return false;
+  if (platform::size_of_regular_file(file) != text.size()) return false;
   std::array<char, 65536> buffer;
-  while (!text.empty()) {
-    const ssize_t size = ::read(file, buffer.data(), std::min(buffer.size(), text.size()));
-    if (size <= 0 || text.substr(0, static_cast<size_t>(size)) !=
-                         std::string_view(buffer.data(), static_cast<size_t>(size))) {
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view piece = text.substr(at, buffer.size());
+    const ssize_t size = platform::read_at(file, buffer.data(), piece.size(), at);
+    if (size != static_cast<ssize_t>(piece.size()) ||
+        piece != std::string_view(buffer.data(), piece.size())) {
       return false;
     }
-    text.remove_prefix(static_cast<size_t>(size));
+    at += piece.size();
   }
   return true;
 }
 
-Status write_new(int folder, const std::string& name, const std::string& path,
+// Follows no links: a folder that the user gave may hold some that lead elsewhere.
+Status write_new(const platform::Folder& folder, const std::string& name, const std::string& path,
                  std::string_view text) {
   auto file = PartialFile::create(folder, name);
   if (!file) return with_context(file.error(), path);
   file->write(text);
-  const int error = file->finish(Existing::Keep);
+  const int error = file->finish(platform::Existing::Keep);
   if (error == 0) return {};
   if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
-  const store::UniqueFd existing(
-      ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const store::UniqueFd existing(folder.open_to_read(name));
   if (existing && has_text(existing.get(), text)) return {};
   return Error{path + ": exists with another text; refusing to replace it"};
 }
@@ -109,18 +97,18 @@ Result<std::string> write_source(const std::string& folder, std::string_view nam
   const std::filesystem::path root = std::filesystem::absolute(folder, error).lexically_normal();
   std::filesystem::create_directories(root, error);
   if (error) return Error{fmt::format("{}: {}", folder, error.message())};
-  store::UniqueFd at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::optional<platform::Folder> at = platform::Folder::open(root.string());
   if (!at) return system_error(folder);
   const std::vector<std::string> parts = safe_components(name);
   std::filesystem::path path = root;
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     path /= parts[i];
-    auto next = open_folder(at.get(), parts[i], path.string());
-    if (!next) return next.error();
-    at = std::move(*next);
+    std::optional<platform::Folder> next = at->make_folder(parts[i]);
+    if (!next) return system_error(path.string());
+    at = std::move(next);
   }
   path /= parts.back();
-  if (Status written = write_new(at.get(), parts.back(), path.string(), text); !written)
+  if (Status written = write_new(*at, parts.back(), path.string(), text); !written)
     return written.error();
   return path.string();
 }
@@ -144,17 +132,17 @@ std::string_view signature_of(const std::string& format) {
 }
 
 Status may_write(const std::string& path, const std::string& format) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
   const std::string_view signature = signature_of(format);
   std::array<char, 8> head{};
-  bool replaceable = S_ISREG(info.st_mode) && info.st_size == 0;
-  if (std::FILE* file = S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rbe") : nullptr) {
-    const size_t size = std::fread(head.data(), 1, signature.size(), file);
-    replaceable = replaceable || std::string_view(head.data(), size) == signature;
-    std::fclose(file);
+  const store::UniqueFd file(platform::open_to_read(path));
+  if (const auto size = platform::size_of_regular_file(file.get())) {
+    const ssize_t read = platform::read_at(file.get(), head.data(), signature.size(), 0);
+    if (*size == 0 ||
+        (read > 0 && signature == std::string_view(head.data(), static_cast<size_t>(read))))
+      return {};
   }
-  if (replaceable) return {};
   return Error{
       fmt::format("{}: exists and is not a file of {}; refusing to replace it", path, format)};
 }

@@ -227,10 +227,10 @@ class Compiler {
 };
 
 Status write_words(const fs::path& path, std::span<const uint32_t> words) {
-  auto file = PartialFile::create(AT_FDCWD, path.string(), 0600);
+  auto file = PartialFile::create(platform::Folder::current(), path.string(), 0600);
   if (!file) return with_context(file.error(), path.string());
   file->write({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
-  if (const int error = file->finish(Existing::Replace); error != 0)
+  if (const int error = file->finish(platform::Existing::Replace); error != 0)
     return Error{fmt::format("{}: {}", path.string(), std::strerror(error))};
   return {};
 }

@@ -9,11 +9,11 @@
 #include <string>
 #include <thread>
 
-#include "base/kept_fd.h"
 #include "egl/gl/api_counts.h"
 #include "egl/gl/gpu_queries.h"
 #include "egl/group/group_list.h"
 #include "egl/group/process_group.h"
+#include "platform/kept_fd.h"
 
 namespace tally::egl {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/kept_fd.h"
 #include "egl/group/group.h"
+#include "platform/kept_fd.h"
 
 namespace tally::egl {
 

@@ -30,9 +30,11 @@ std::string file_name(const std::string& path) {
 
 std::string start_text(const Summary& s) {
   const std::time_t seconds = s.start_unix_ns / kNanosecondsPerSecond;
-  std::tm utc{};
-  if (gmtime_r(&seconds, &utc) == nullptr) return "unknown";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", utc);
+  try {
+    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
+  } catch (const fmt::format_error&) {  // no year has it
+    return "unknown";
+  }
 }
 
 std::string captured_text(const Summary& s) {

@@ -15,6 +15,7 @@ constexpr size_t kMaxPending = 64 * 1024;
 
 struct Gzip::Stream {
   z_stream z{};
+  gz_header header{};
   std::array<char, 64 * 1024> buffer;
 };
 
@@ -23,6 +24,9 @@ Gzip::Gzip(Output out, int level) : out_(std::move(out)), stream_(std::make_uniq
   constexpr int kMemoryLevel = 8;
   failed_ = deflateInit2(&stream_->z, level, Z_DEFLATED, kGzipFormat, kMemoryLevel,
                          Z_DEFAULT_STRATEGY) != Z_OK;
+  constexpr int kUnix = 3;
+  stream_->header.os = kUnix;  // zlib would write the system: the same bytes on each
+  failed_ = failed_ || deflateSetHeader(&stream_->z, &stream_->header) != Z_OK;
 }
 
 Gzip::~Gzip() { deflateEnd(&stream_->z); }

@@ -1,9 +1,6 @@
 #include "store/read/reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,9 +9,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "platform/files.h"
 #include "store/format/schema.h"
 #include "store/format/sql_table.h"
 #include "store/stream/stream.h"
+#include "store/stream/unique_fd.h"
 
 namespace tally::store {
 
@@ -173,17 +172,16 @@ struct FileHead {
 };
 
 Result<FileHead> read_head(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return Error{std::strerror(errno)};
+  const UniqueFd file(platform::open_to_read(path));
+  if (!file) return Error{std::strerror(errno)};
+  const std::optional<uint64_t> size = platform::size_of_regular_file(file.get());
+  if (!size) return Error{"not a regular file"};
   FileHead head;
-  struct stat info {};
-  const bool regular = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode);
-  if (regular) head.read = ::pread(file, head.bytes.data(), head.bytes.size(), 0);
-  head.file_size = info.st_size;
-  struct stat wal {};
-  head.has_wal = ::stat((path + "-wal").c_str(), &wal) == 0 && wal.st_size > 0;
-  ::close(file);
-  if (!regular) return Error{"not a regular file"};
+  head.read = platform::read_at(file.get(), head.bytes.data(), head.bytes.size(), 0);
+  head.file_size = static_cast<int64_t>(*size);
+  std::error_code none;
+  const auto wal = std::filesystem::file_size(path + "-wal", none);
+  head.has_wal = !none && wal > 0;
   return head;
 }
 

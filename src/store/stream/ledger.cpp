@@ -8,7 +8,7 @@
 
 #include <new>
 
-#include "base/file.h"
+#include "platform/files.h"
 
 namespace tally::store::stream {
 namespace {
@@ -26,7 +26,7 @@ void unmap(LedgerPage* page) {
 }
 
 bool set_size(int file) {
-  const NoFileSizeSignal no_signal;
+  const platform::NoFileSizeSignal no_signal;
   return ::ftruncate(file, kLedgerBytes) == 0;
 }
 

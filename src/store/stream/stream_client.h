@@ -5,7 +5,7 @@
 // commands are missing.
 //
 // Programs that become daemons close descriptors that are not their own. So the socket is checked
-// right before each use (base/kept_fd.h). If it is lost, the stream goes on over another
+// right before each use (platform/kept_fd.h). If it is lost, the stream goes on over another
 // connection, from the byte where it stopped; if there is none to be had, the client disconnects.
 //
 // Any thread may push; messages arrive in the order in which they were pushed. The thread ends
@@ -25,9 +25,9 @@
 #include <span>
 #include <string>
 
-#include "base/kept_fd.h"
 #include "base/quiet_thread.h"
 #include "base/status.h"
+#include "platform/kept_fd.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
 #include "store/stream/stream_codec.h"

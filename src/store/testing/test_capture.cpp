@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "picture/picture.h"
+#include "platform/files.h"
 
 namespace tally::store {
 namespace {
@@ -180,8 +181,9 @@ TestCapture write_test_capture(const std::string& path) {
 }
 
 TestDirectory::TestDirectory() {
-  path_ = (std::filesystem::temp_directory_path() / "tally-test-XXXXXX").string();
-  require(::mkdtemp(path_.data()) ? Status{} : Status{Error{"no temporary directory"}});
+  const auto made = platform::make_unique_folder(platform::temporary_folder() + "/tally-test-");
+  require(made ? Status{} : Status{Error{"no temporary directory"}});
+  path_ = *made;
 }
 
 TestDirectory::~TestDirectory() {

@@ -845,5 +845,27 @@ TEST_F(CollectorTest, the_sender_s_thread_ends_when_there_is_nothing_to_send_and
   }
 }
 
+TEST(Writer, that_died_leaves_a_readable_capture) {
+  const TestDirectory directory;
+  const std::string path = directory.file("capture.tally");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Result<Writer> writer = Writer::create(path, test_capture_row());
+    if (writer) {
+      write_test_rows(*writer);
+      writer->commit();
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  const Result<Reader> reader = Reader::open(path);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(reader->capture()->end_monotonic_ns, std::nullopt);
+  size_t batches = 0;
+  EXPECT_TRUE(reader->for_each_batch([&](const CommandBatchRow&) { return ++batches > 0; }).ok());
+  EXPECT_EQ(batches, 2u);
+}
+
 }  // namespace
 }  // namespace tally::store

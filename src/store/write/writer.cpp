@@ -1,19 +1,18 @@
 #include "store/write/writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "platform/files.h"
 #include "store/format/schema.h"
 #include "store/format/sql_table.h"
 #include "store/format/sqlite.h"
@@ -25,38 +24,34 @@ namespace {
 
 bool is_capture(int file) {
   unsigned char header[72] = {};
-  if (::read(file, header, sizeof header) != sizeof header) return false;
+  if (platform::read_at(file, header, sizeof header, 0) != sizeof header) return false;
   const uint32_t id = uint32_t{header[68]} << 24 | uint32_t{header[69]} << 16 |
                       uint32_t{header[70]} << 8 | uint32_t{header[71]};
   return id == static_cast<uint32_t>(kCaptureApplicationId);
 }
 
-// SQLite locks a byte range of each open database.
-bool is_in_use(int file) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 // Removes the capture at `path`, with the files that SQLite keeps next to it. An empty file stays.
 // Any other file, and a capture that is open, is an error and stays.
 Status remove_old_capture(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  if (!S_ISREG(info.st_mode)) return Error{path + ": not a regular file"};
-  if (info.st_size > 0) {
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  if (!fs::is_regular_file(path, ignored)) return Error{path + ": not a regular file"};
+  const bool is_empty = fs::file_size(path, ignored) == 0;
+  if (!is_empty) {
+    const UniqueFd file(platform::open_to_read(path));
     if (!is_capture(file.get())) {
       return Error{path + ": exists and is not a Tally capture; refusing to replace it"};
     }
-    if (is_in_use(file.get())) {
+    if (platform::is_locked_by_sqlite(file.get())) {
       return Error{path +
                    ": in use, perhaps by a tally run that writes it; refusing to replace it"};
     }
-    ::unlink(path.c_str());
   }
-  for (const char* suffix : {"-wal", "-shm", "-journal"}) ::unlink((path + suffix).c_str());
+  std::error_code error;
+  if (!is_empty && !fs::remove(path, error) && error)
+    return Error{path + ": " + error.message()};  // Windows keeps a file that is open
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) fs::remove(path + suffix, ignored);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may include whom in src/: the table of docs/developer/architecture.md, checked on every #include "folder/...".
-Also checks that no files include each other in a circle; a header and its .cpp file count as one.
+Also checks that no files include each other in a circle; a header and its .cpp file count as one. And that what differs between
+operating systems is in src/platform: no other file asks for Windows or includes its headers.
 
 Usage: check.py SRC. Prints each violation and exits with status 1 if there is one.
 Tests (*_test.cpp, folders named testing) are not checked: a test may look at anything.
@@ -24,6 +25,7 @@ REPORT = {"base", "catalogue", "picture", "store/format", "store/read", "store/s
 CLI = REPORT | {"analysis/source", "analysis/dataset", "analysis/predict", "store/write", "report/table", "report/export", "report/html", "cli"}
 ALLOWED = {
     "base": set(),
+    "platform": {"base/status.h"},
     "catalogue": {"base"},
     "vk": {"base", "catalogue"},
     "probe": {"base"},
@@ -77,11 +79,15 @@ ALLOWED = {
     "cli/doctor": CLI | {"cli/run"},
     "cli/export": CLI | {"cli/run"},
     "cli/predict": CLI,
-    "cli/main": CLI | {"cli/run"},
+    "cli/main": CLI | {"cli/run", "cli/export"},
 }
+
+for row in ALLOWED.values():
+    row.add("platform")  # which is as low as base
 
 GENERATED = re.compile(r"^[a-z0-9_]+(\.comp\.h|_device\.inc)$")  # from GLSL, by tally_glsl; from share/tally/devices
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+WINDOWS = re.compile(r"^\s*#.*(\b_WIN(32|64)\b|\b__MINGW|<(windows|winsock2)\.h>)", re.IGNORECASE)
 
 
 def folder_of(path):
@@ -89,7 +95,7 @@ def folder_of(path):
     parts = path.split("/")
     if re.match(r"^counters/.*/entry[a-z_]*\.cpp$", path):
         return "counters/entry"  # entry points are in the folder of their feature, but may use every folder
-    if path == "cli/main.cpp":
+    if path in ("cli/main.cpp", "cli/absent_commands.cpp"):
         return "cli/main"
     return next((row for row in ("/".join(parts[:3]), "/".join(parts[:2]), parts[0]) if row in ALLOWED), None)
 
@@ -99,6 +105,8 @@ def forbidden(source, included):
     here, there = folder_of(source), folder_of(included)
     if not here or not there:
         return "a folder that the table does not have"
+    if there == "platform" and included.count("/") > 1 and here != there:
+        return "only the headers of src/platform itself are for others"
     if here != there and there not in ALLOWED[here] and included not in ALLOWED[here]:
         return f"{here} may not include {there}"
     return None
@@ -140,6 +148,8 @@ def check(src):
         source = file.relative_to(src).as_posix()
         mine = includes.setdefault(unit(source), set())
         for number, line in enumerate(file.read_text().splitlines(), 1):
+            if WINDOWS.match(line) and not source.startswith("platform/windows/"):
+                violations.append(f"src/{source}:{number}: {line.strip()}: only src/platform/windows knows Windows")
             if not (match := INCLUDE.match(line)) or GENERATED.match(match[1]):
                 continue
             if reason := forbidden(source, match[1]):
@@ -162,6 +172,10 @@ def self_test():
     assert not forbidden("capture/entry/layer.cpp", "spirv/analysis/block_map.h")
     assert forbidden("base/log.cpp", "catalogue/catalogue.h")
     assert forbidden("base/log.cpp", "elsewhere/log.h")
+    assert not forbidden("base/log.cpp", "platform/files.h")
+    assert forbidden("base/log.cpp", "platform/windows/start.h")
+    assert forbidden("platform/linux/files.cpp", "base/log.h")
+    assert WINDOWS.match("#ifdef _WIN32") and WINDOWS.match("#include <windows.h>") and not WINDOWS.match("int windows;")
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
     assert not cycles({"a": {"b", "c"}, "b": {"c"}})
 

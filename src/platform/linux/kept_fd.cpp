@@ -1,4 +1,4 @@
-#include "base/kept_fd.h"
+#include "platform/kept_fd.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
