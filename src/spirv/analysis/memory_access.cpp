@@ -84,6 +84,7 @@ void MemoryAccesses::add_size(const Instruction& type) {
       break;
     case Op::OpTypeInt:
     case Op::OpTypeFloat:
+      if (type.operand(0) < 8) break;  // floats of 4 and 6 bits have no address
       sizes_[type.result_id()] = {type.operand(0) / 8, type.operand(0) / 8};
       break;
     case Op::OpTypeVector:

@@ -390,5 +390,38 @@ TEST(BlockCount, a_function_that_matrices_call_and_that_may_end_the_invocation_i
             "a function called by a cooperative matrix instruction may end the invocation");
 }
 
+// The module is not valid, and the code for its vectors would be as large as they are.
+TEST(BlockCount, values_of_vectors_that_cannot_be_are_not_looked_at) {
+  BlockCountOptions options = compute_options();
+  options.sites.values = true;
+  const auto result =
+      add_block_counts(assemble_1_3(header(kCompute) + kTypes +
+                                    "%float = OpTypeFloat 32\n%uint = OpTypeInt 32 0\n"
+                                    "%floats = OpTypeVector %float 1000000000\n"
+                                    "%uints = OpTypeVector %uint 1000000000\n"
+                                    "%x = OpUndef %floats\n%n = OpUndef %uints\n"
+                                    "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+                                    "%sum = OpFAdd %floats %x %x\n%part = OpUDiv %uints %n %n\n"
+                                    "OpReturn\nOpFunctionEnd\n"),
+                       options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->plan.site_counters.empty());
+}
+
+TEST(BlockCount, a_struct_of_numbers_below_a_byte_has_no_size) {
+  BlockCountOptions options = compute_options();
+  options.sites.memory = true;
+  const auto result =
+      add_block_counts(assemble_1_3(header(kCompute) + kTypes +
+                                    "%uint4 = OpTypeInt 4 0\n%block = OpTypeStruct %uint4 %uint4\n"
+                                    "%pointer = OpTypePointer Workgroup %block\n"
+                                    "%shared = OpVariable %pointer Workgroup\n"
+                                    "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+                                    "%x = OpLoad %block %shared\nOpReturn\nOpFunctionEnd\n"),
+                       options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->plan.site_counters.empty());
+}
+
 }  // namespace
 }  // namespace tally::spirv

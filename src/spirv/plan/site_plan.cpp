@@ -118,11 +118,15 @@ bool wants_positive(const Module& module, const Instruction& instruction) {
   }
 }
 
+// Vulkan has no larger vectors of OpTypeVector. A module that is not valid may name any number.
+constexpr uint32_t kMaxComponents = 4;
+
 // True for IEEE floats, vectors and matrices of them. Modules without Float16 may only store those
 // of 16 bits.
 bool has_float_components(const Module& module, uint32_t type_id) {
   auto type = module.definition(type_id);
   while (type && (type->opcode() == Op::OpTypeVector || type->opcode() == Op::OpTypeMatrix)) {
+    if (type->operand(1) > kMaxComponents) return false;
     type = module.definition(type->operand(0));
   }
   if (!type || type->opcode() != Op::OpTypeFloat || type->operand_count() != 1) return false;
@@ -165,6 +169,7 @@ bool is_divided(const Module& module, uint32_t divisor) {
   if (!type) return false;
   const Op kind = type->opcode();
   if (kind != Op::OpTypeInt && kind != Op::OpTypeFloat && kind != Op::OpTypeVector) return false;
+  if (kind == Op::OpTypeVector && type->operand(1) > kMaxComponents) return false;
   if (module.opcode_of(divisor) != Op::OpConstant) return true;
   const Instruction value = *module.definition(divisor);
   return std::ranges::all_of(value.operands(), [](uint32_t word) { return word == 0; });
