@@ -163,7 +163,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TALLY_FUZZ_EXPECT(result->words == input.words);
     return 0;
   }
-  TALLY_FUZZ_EXPECT(Module::parse(result->words).ok());
+  const auto again = Module::parse(result->words);
+  if (!again) std::fprintf(stderr, "reader: %s\n", again.error().message.c_str());
+  TALLY_FUZZ_EXPECT(again.ok());
   if (!is_valid(*module)) return 0;
   check_plan(result->plan, *module, options);
   const std::string message = validate(result->words);

@@ -121,14 +121,25 @@ bool wants_positive(const Module& module, const Instruction& instruction) {
 // Vulkan has no larger vectors of OpTypeVector. A module that is not valid may name any number.
 constexpr uint32_t kMaxComponents = 4;
 
+// The type of a number, or of the components of a vector of numbers.
+std::optional<Instruction> number_type(const Module& module, uint32_t type_id) {
+  auto type = module.definition(type_id);
+  if (type && type->opcode() == Op::OpTypeVector) {
+    if (type->operand(1) > kMaxComponents) return std::nullopt;
+    type = module.definition(type->operand(0));
+  }
+  const bool is_number =
+      type && (type->opcode() == Op::OpTypeInt || type->opcode() == Op::OpTypeFloat);
+  return is_number ? type : std::nullopt;
+}
+
 // True for IEEE floats, vectors and matrices of them. Modules without Float16 may only store those
 // of 16 bits.
 bool has_float_components(const Module& module, uint32_t type_id) {
-  auto type = module.definition(type_id);
-  while (type && (type->opcode() == Op::OpTypeVector || type->opcode() == Op::OpTypeMatrix)) {
-    if (type->operand(1) > kMaxComponents) return false;
-    type = module.definition(type->operand(0));
-  }
+  const auto matrix = module.definition(type_id);
+  const bool is_matrix = matrix && matrix->opcode() == Op::OpTypeMatrix;
+  if (is_matrix && matrix->operand(1) > kMaxComponents) return false;
+  const auto type = number_type(module, is_matrix ? matrix->operand(0) : type_id);
   if (!type || type->opcode() != Op::OpTypeFloat || type->operand_count() != 1) return false;
   return type->operand(0) != 16 || module.has_capability(spv::Capability::Float16);
 }
@@ -165,11 +176,7 @@ uint32_t select(const Module& module, uint32_t type_id, uint32_t index,
 
 // Not by a constant that is no 0.
 bool is_divided(const Module& module, uint32_t divisor) {
-  const auto type = module.definition(module.type_of(divisor));
-  if (!type) return false;
-  const Op kind = type->opcode();
-  if (kind != Op::OpTypeInt && kind != Op::OpTypeFloat && kind != Op::OpTypeVector) return false;
-  if (kind == Op::OpTypeVector && type->operand(1) > kMaxComponents) return false;
+  if (!number_type(module, module.type_of(divisor))) return false;
   if (module.opcode_of(divisor) != Op::OpConstant) return true;
   const Instruction value = *module.definition(divisor);
   return std::ranges::all_of(value.operands(), [](uint32_t word) { return word == 0; });
@@ -549,7 +556,8 @@ CheckedValues checked_values(const Module& module, const Instruction& instructio
   const Op opcode = instruction.opcode();
   return {.result = computes(opcode) && has_float_components(module, instruction.type_id()),
           .divisor = divides(opcode) && is_divided(module, instruction.operand(1)),
-          .is_positive = wants_positive(module, instruction),
+          .is_positive = wants_positive(module, instruction) &&
+                         number_type(module, module.type_of(instruction.operand(2))),
           .indices = !checked_indices(module, instruction).empty()};
 }
 
