@@ -53,15 +53,17 @@ std::string unknown_shader(const analysis::Model& model, const std::string& patt
                      list.empty() ? "none" : list, names.size() > kMaxNames ? ", ..." : "");
 }
 
-// Shaders that differ in their specialization alone have one code.
 Result<uint32_t> find_shader(const analysis::Model& model, const std::string& pattern) {
   std::optional<uint32_t> found;
   std::set<std::string> candidates;
   const std::vector<std::string> names =
       analysis::disambiguated_shader_names(model, std::vector<std::string>(model.shaders.size()));
+  if (std::ranges::count(names, pattern) == 1) {
+    return static_cast<uint32_t>(std::ranges::find(names, pattern) - names.begin());
+  }
   for (uint32_t s = 0; s < model.shaders.size(); ++s) {
-    if (!analysis::shader_matches(model, s, pattern) && names[s] != pattern) continue;
-    candidates.insert(fmt::format("{} {} {}", names[s],
+    if (!analysis::shader_matches(model, s, pattern)) continue;
+    candidates.insert(fmt::format("'{}' ({}, {})", names[s],
                                   analysis::stage_name(model.shaders[s].stage),
                                   analysis::short_hash(analysis::shader_hash(model, s))));
     if (!found) found = s;
@@ -70,8 +72,7 @@ Result<uint32_t> find_shader(const analysis::Model& model, const std::string& pa
   if (candidates.size() == 1) return *found;
   std::string list;
   for (const std::string& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
-  return Error{
-      fmt::format("'{}' matches several shaders, name one by its hash: {}", pattern, list)};
+  return Error{fmt::format("'{}' matches several shaders, name one: {}", pattern, list)};
 }
 
 bool is_hlsl(const spirv::Module& module) {
