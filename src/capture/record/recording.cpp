@@ -131,8 +131,8 @@ bool Recording::has_regions() const {
 }
 
 bool CommandRun::continues_with(const CommandRun& command) const {
-  const auto goes_on = [&](uint32_t first, uint32_t next) {
-    return first == kNone ? next == kNone : next == first + count;
+  const auto goes_on = [&](uint32_t begin, uint32_t next) {
+    return begin == kNone ? next == kNone : next == begin + count;
   };
   return goes_on(result, command.result) && goes_on(times, command.times) &&
          function == command.function && pass_of == command.pass_of && pass == command.pass &&

@@ -79,7 +79,7 @@ std::string PipelineDraft::why_not_counted(const CaptureSettings& settings) cons
       std::ranges::any_of(
           names, [&](const std::string& name) { return matches_pattern(pattern, name); }) ||
       std::ranges::any_of(hashes,
-                          [&](const std::string& hash) { return matches_hash(pattern, hash); });
+                          [&](const std::string& one) { return matches_hash(pattern, one); });
   return is_selected ? "" : "the shader pattern does not select it";
 }
 
