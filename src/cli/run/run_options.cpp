@@ -24,7 +24,7 @@ constexpr uint64_t kMaxRequest = 1'000'000;  // frames
 constexpr const char* kDefaultRegion = "8x8";
 constexpr const char* kDefaultClocks = "64";
 constexpr uint64_t kMaxClocks = 65536;
-constexpr uint64_t kLeastLanes = 4, kMostLanes = 128;
+constexpr uint64_t kMinLanes = 4, kMaxLanes = 128;
 
 // A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
@@ -75,9 +75,9 @@ Status check_clocks(const std::string& text) {
 Status check_memory(const std::string& text) {
   if (text.empty() || text == "true") return {};
   const uint64_t number = parse_count(text);
-  if (std::has_single_bit(number) && number >= kLeastLanes && number <= kMostLanes) return {};
+  if (std::has_single_bit(number) && number >= kMinLanes && number <= kMaxLanes) return {};
   return Error{
-      fmt::format("--memory={}: not a power of two from {} to {}", text, kLeastLanes, kMostLanes)};
+      fmt::format("--memory={}: not a power of two from {} to {}", text, kMinLanes, kMaxLanes)};
 }
 
 bool ends_at_labels(const RunOptions& options) { return !options.frame_label.empty(); }

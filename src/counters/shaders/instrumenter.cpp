@@ -147,20 +147,15 @@ constexpr size_t kMaxRememberedLocations = 1 << 16;
 
 struct Blocks {
   std::vector<spirv::InstructionMix> costs;
-  bool depend_on_specialization = false;
   uint32_t entry = 0;
   spirv::FeedbackLayout feedback;
 };
 
-Result<Blocks> find_blocks(const spirv::AnalyzedModule& analyzed, const spirv::EntryPoint& entry,
-                           const Specialization& constants) {
+Result<Blocks> find_blocks(const spirv::AnalyzedModule& analyzed, const spirv::EntryPoint& entry) {
   const Result<spirv::BlockMap>& map = analyzed.block_map(entry);
   if (!map) return map.error();
-  const Result<spirv::BlockMap> special = analyzed.block_map(entry, constants);
-  if (!special) return special.error();
   Blocks blocks;
-  for (const spirv::Block& block : special->blocks()) blocks.costs.push_back(block.mix);
-  blocks.depend_on_specialization = map->costs_depend_on_specialization();
+  for (const spirv::Block& block : map->blocks()) blocks.costs.push_back(block.mix);
   blocks.feedback = spirv::feedback_layout(analyzed.module(), entry);
   for (const spirv::MappedFunction& mapped : map->functions()) {
     if (mapped.id == entry.function_id) blocks.entry = mapped.first_block;
@@ -177,34 +172,39 @@ const char* stage_name(VkShaderStageFlagBits stage) {
 
 Result<Instrumenter::Shader> Instrumenter::instrument(const Stage& stage,
                                                       const spirv::BlockCountOptions& options) {
-  Key key{stage.code->hash, options};
-  if (stage.info->pSpecializationInfo != nullptr && stage.module()) {
-    key.options.constants =
-        stage.module()->module().declared(vk::specialization_of(stage.info->pSpecializationInfo));
-  }
+  Key key{stage.code->hash, options, vk::specialization_of(stage.info->pSpecializationInfo)};
   if (Shader known = find(key)) return known;
-  Result<Shader> made = make(stage, key.options);
-  if (made) remember(key, *made);
-  return made;
+  if (!stage.module()) return stage.module().error();
+  // An application may give constants that the module does not declare.
+  Key declared = key;
+  declared.constants = stage.module()->module().declared(key.constants);
+  Shader shader = find(declared);
+  if (!shader) {
+    Result<Shader> made = make(stage, options, declared.constants);
+    if (!made) return made.error();
+    shader = *made;
+    remember(declared, shader);
+  }
+  if (!(declared == key)) remember(key, shader);
+  return shader;
 }
 
 Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
-                                                const spirv::BlockCountOptions& options) const {
-  const Result<spirv::AnalyzedModule>& analyzed = stage.module();
-  if (!analyzed) return analyzed.error();
+                                                const spirv::BlockCountOptions& options,
+                                                const Specialization& constants) const {
+  const spirv::AnalyzedModule* analyzed = &*stage.module();
   const spirv::EntryPoint* entry = stage.entry_point(options.stage);
   if (!entry) {
     return Error{fmt::format("it has no {} entry point \"{}\"", stage_name(stage.info->stage),
                              options.entry_point)};
   }
-  Result<Blocks> blocks = find_blocks(*analyzed, *entry, options.constants);
-  if (!blocks) return blocks.error();
   std::optional<spirv::AnalyzedModule> fixed;
   if (!analyzed->module().declared_constants().empty()) {
-    fixed.emplace(analyzed->module().fixed(options.constants));
+    analyzed = &fixed.emplace(analyzed->module().fixed(constants));
   }
-  Result<spirv::BlockCountResult> counted =
-      spirv::add_block_counts(fixed ? *fixed : *analyzed, options);
+  Result<Blocks> blocks = find_blocks(*analyzed, *entry);
+  if (!blocks) return blocks.error();
+  Result<spirv::BlockCountResult> counted = spirv::add_block_counts(*analyzed, options);
   if (!counted) return counted.error();
   if (options.count_blocks && counted->plan.block_count != blocks->costs.size()) {
     return Error{fmt::format("internal error: {} blocks are mapped, {} are counted",
@@ -218,9 +218,9 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
   if (!counted->left_out.empty()) {
     log(LogLevel::Warning, "a {} shader: {}", stage_name(stage.info->stage), counted->left_out);
   }
-  auto info = std::make_shared<const StageInfo>(StageInfo{
-      std::move(counted->plan), std::move(blocks->costs), blocks->depend_on_specialization,
-      blocks->entry, blocks->feedback, counted->tests_early});
+  auto info = std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan),
+                                                          std::move(blocks->costs), blocks->entry,
+                                                          blocks->feedback, counted->tests_early});
   return Shader(std::make_shared<const InstrumentedShader>(
       InstrumentedShader{std::make_shared<const std::vector<uint32_t>>(std::move(counted->words)),
                          counted->record_spec_ids, std::move(info)}));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/specialization.h"
 #include "base/status.h"
 #include "counters/shaders/program.h"
 #include "spirv/instrument/block_count.h"
@@ -119,6 +120,7 @@ class Instrumenter {
   struct Key {
     Hash128 code;
     spirv::BlockCountOptions options;
+    Specialization constants;
 
     bool operator==(const Key&) const = default;
   };
@@ -140,7 +142,9 @@ class Instrumenter {
   };
 
   std::optional<uint32_t> free_location_of(const Stage& stage);
-  Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
+  // The stage's module can be read, and declares these constants.
+  Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options,
+                      const Specialization& constants) const;
   Shader find(const Key& key);
   void remember(const Key& key, const Shader& shader);
 

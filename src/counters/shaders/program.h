@@ -173,13 +173,12 @@ class CounterRanges {
 // Describes how to read the records of an instrumented pipeline. Immutable. The pipeline and its
 // records share it, so it outlives the pipeline.
 
-// One instrumented shader: how its counters map to its blocks. Depends on the module and the
-// options alone, but for the costs, which may depend on the specialization.
+// One instrumented shader: how its counters map to its blocks. Depends on the module,
+// its specialization and the options.
 struct StageInfo {
   spirv::CounterPlan plan;
   std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
-  bool costs_depend_on_specialization = false;
-  uint32_t entry_block = 0;  // executed once by every invocation
+  uint32_t entry_block = 0;                   // executed once by every invocation
   spirv::FeedbackLayout feedback;
   bool tests_early = false;  // of a fragment shader: its invocations come after the tests
 };

@@ -56,8 +56,8 @@ extern "C" size_t __wrap_mbrtowc(wchar_t* word, const char* text, size_t size, m
     if ((next & 0xC0) != 0x80) return invalid();
     code = code << 6 | (next & 0x3F);
   }
-  constexpr unsigned kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code & ~0x7FFu) == kHighSurrogate)
+  constexpr unsigned kFirstCode[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kFirstCode[length] || code > 0x10FFFF || (code & ~0x7FFu) == kHighSurrogate)
     return invalid();
   if (length < 4) {
     *word = static_cast<wchar_t>(code);

@@ -36,11 +36,4 @@ const Result<BlockMap>& AnalyzedModule::block_map(const EntryPoint& entry) const
       .first->second;
 }
 
-Result<BlockMap> AnalyzedModule::block_map(const EntryPoint& entry,
-                                           const Specialization& constants) const {
-  const Result<BlockMap>& map = block_map(entry);
-  if (!map || !map->costs_depend_on_specialization() || constants.empty()) return map;
-  return BlockMap::build(module_.specialized(constants), entry.model, entry.name);
-}
-
 }  // namespace tally::spirv

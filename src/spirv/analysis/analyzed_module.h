@@ -27,8 +27,6 @@ class AnalyzedModule {
   // Only for a function that has a Cfg.
   const IntegerVariables& integer_variables(uint32_t function) const;
   const Result<BlockMap>& block_map(const EntryPoint& entry) const;
-  // With the costs of the module that is specialized like this.
-  Result<BlockMap> block_map(const EntryPoint& entry, const Specialization& constants) const;
 
  private:
   Module module_;

@@ -147,8 +147,7 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
 Status RegionCounting::plan() {
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   if (only_invocations()) return {};
-  const Result<BlockMap> map =
-      context_.analyzed.block_map(context_.entry, context_.options.constants);
+  const Result<BlockMap>& map = context_.analyzed.block_map(context_.entry);
   if (!map) return map.error();
   BlockCountOptions options = context_.options;
   options.placement = Placement::Minimal;

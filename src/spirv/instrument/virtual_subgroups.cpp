@@ -11,7 +11,7 @@ namespace {
 // The subject of a key.
 enum Tag : uint32_t { kTogether, kSector, kLine, kTexel, kShared };
 // The steps by which a word of workgroup memory is entered; kFirst enters that lanes are together.
-enum State : uint32_t { kFirst, kWord, kWords, kBank, kMost };
+enum State : uint32_t { kFirst, kWord, kWords, kBank, kMaximum };
 
 constexpr uint32_t kNew = 1u << 31;    // of an entry that was entered
 constexpr uint32_t kMissed = ~0u;      // in place of an entry
@@ -310,7 +310,8 @@ void VirtualSubgroups::count_shared(InstructionBuilder& code, Access access) {
       // A word that others entered is done; so is one of which the rest is done.
       const uint32_t is_old_word =
           both(code, is_word, code.emit(Op::OpLogicalNot, boolean_, {is_new}));
-      const uint32_t is_done = compare(code, Op::OpLogicalOr, is_old_word, is(code, state, kMost));
+      const uint32_t is_done =
+          compare(code, Op::OpLogicalOr, is_old_word, is(code, state, kMaximum));
       const uint32_t next_word =
           binary(code, Op::OpIAdd, word, select(code, is_done, constant(1), constant(0)));
       code.store(word_, next_word);
@@ -328,8 +329,8 @@ void VirtualSubgroups::note_number(InstructionBuilder& code, const ShardAddress&
   const uint32_t set = set_of_group(code);
   const uint32_t index = binary(code, Op::OpBitwiseAnd, entry, constant(kNew - 1));
   const uint32_t number = word_at(code, plus(code, entry_bytes(code, set, index), kNumber));
-  const uint32_t is_most = is(code, state, kMost);
-  code.if_then(is_most, [&] {
+  const uint32_t is_maximum = is(code, state, kMaximum);
+  code.if_then(is_maximum, [&] {
     const uint32_t level = code.load(u32_, level_);
     const uint32_t old =
         code.emit(Op::OpAtomicUMax, u32_, {number, memory_.scope(), memory_.relaxed(), level});
@@ -337,7 +338,7 @@ void VirtualSubgroups::note_number(InstructionBuilder& code, const ShardAddress&
     add(code, shard, access, kPasses,
         select(code, rises, binary(code, Op::OpISub, level, old), constant(0)));
   });
-  code.if_then(code.emit(Op::OpLogicalNot, boolean_, {is_most}), [&] {
+  code.if_then(code.emit(Op::OpLogicalNot, boolean_, {is_maximum}), [&] {
     const uint32_t old = memory_.add(code, u32_, number, constant(1));
     code.store(level_, plus(code, old, 1));
     const uint32_t begins = is(code, binary(code, Op::OpBitwiseAnd, old, constant(kBanks - 1)), 0);

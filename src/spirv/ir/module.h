@@ -273,6 +273,7 @@ class Module {
 
  private:
   friend class ModuleParser;
+  void set_defaults(const Specialization& constants);
   void set_default(uint32_t index, uint64_t bits);
   void fold_constants();
   // Indices of instructions about ids.

@@ -397,19 +397,25 @@ Specialization Module::declared(const Specialization& constants) const {
 Module Module::specialized(const Specialization& constants) const {
   Module copy = *this;
   if (constants.empty()) return copy;
-  for (const DeclaredConstant& constant : declared_constants()) {
-    const SpecializationConstant* given = find_constant(constants, constant.spec_id);
-    if (given != nullptr) copy.set_default(constant.instruction, given->bits);
-  }
+  copy.set_defaults(constants);
   copy.fold_constants();
   return copy;
 }
 
 Module Module::fixed(const Specialization& constants) const {
-  Module copy = specialized(constants);
+  Module copy = *this;
+  copy.set_defaults(constants);
   copy.is_fixed_ = true;
   copy.fold_constants();
   return copy;
+}
+
+void Module::set_defaults(const Specialization& constants) {
+  if (constants.empty()) return;
+  for (const DeclaredConstant& constant : declared_constants()) {
+    const SpecializationConstant* given = find_constant(constants, constant.spec_id);
+    if (given != nullptr) set_default(constant.instruction, given->bits);
+  }
 }
 
 void Module::set_default(uint32_t index, uint64_t bits) {

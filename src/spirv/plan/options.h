@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/specialization.h"
 
 namespace tally::spirv {
 
@@ -191,9 +190,6 @@ struct BlockCountOptions {
   bool identity = false;                                 // parse and write the module unchanged
   // The pass may raise the module's version up to this one if that makes its code better.
   uint32_t spirv_version_limit = 0x00010300;
-  // How the pipeline specializes the module. The module that is instrumented may be fixed to these
-  // constants (Module::fixed): then it needs fewer counters. Static costs are the specialized ones.
-  Specialization constants;
 
   bool operator==(const BlockCountOptions&) const = default;
 };
