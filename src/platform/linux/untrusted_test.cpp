@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "platform/files.h"
 #include "platform/kept_fd.h"
 
 namespace tally {
@@ -39,7 +40,7 @@ TEST(Settings, environment_wins_over_program_and_program_over_file) {
 
 // A temporary folder of the test; the settings file in it is the one that is read.
 class UntrustedFile : public testing::Test {
- protected:
+ public:
   UntrustedFile() {
     char folder[] = "/tmp/tally-files-XXXXXX";
     folder_ = mkdtemp(folder);
@@ -49,6 +50,8 @@ class UntrustedFile : public testing::Test {
     unsetenv("VK_LAYER_SETTINGS_PATH");
     std::filesystem::remove_all(folder_);
   }
+
+ protected:
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
 
   const std::string settings_file_ = "vk_layer_settings.txt";
@@ -118,6 +121,15 @@ TEST_F(UntrustedFile, a_log_file_beyond_the_limit_of_the_process_does_not_end_it
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "ended by a signal, or the signal is left pending or blocked";
   EXPECT_EQ(std::filesystem::file_size(file("log")), 1000u);
+}
+
+TEST_F(UntrustedFile, a_folder_is_not_made_through_a_link) {
+  std::filesystem::create_directory(file("elsewhere"));
+  std::filesystem::create_directory_symlink(file("elsewhere"), file("link"));
+  const auto folder = platform::Folder::open(folder_);
+  ASSERT_TRUE(folder);
+  EXPECT_TRUE(folder->make_folder("own"));
+  EXPECT_FALSE(folder->make_folder("link"));
 }
 
 }  // namespace
