@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-
 namespace tally::spirv {
 
 // SpecIds of the 32-bit constants that locate the stage's counters in the record: those of
