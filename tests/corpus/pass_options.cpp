@@ -110,6 +110,10 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   add("small-code", [](auto& options) { options.driver.prefers_small_code = true; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
   if (stage == ExecutionModel::GLCompute) {
+    add("in-workgroups", [](auto& options) {
+      options.driver.prefers_small_code = true;
+      options.driver.workgroup_bytes = 32768;
+    });
     add("virtual-subgroups", [](auto& options) {
       options.sites = {.memory = true,
                        .memory_lanes = 32,

@@ -58,6 +58,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.sites = way.sites;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   options.driver.prefers_small_code = options.driver.keeps_draws_apart = way.small_code;
+  if (way.in_workgroups) options.driver.workgroup_bytes = 16384;  // all devices have that
   options.driver.masks_branches = abilities.masks_branches;
   options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
   if (way.uniform_buffer) {
@@ -400,7 +401,7 @@ std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
   return fmt::format(
-      "{} {}{}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+      "{} {}{}{}{}{}{}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
       way.placement == Placement::Every ? "every" : "minimal",
       way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
       way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
@@ -409,7 +410,7 @@ std::string to_string(const Way& way) {
       way.sites.any() ? " sites" : "",
       way.sites.memory_lanes ? fmt::format(" of {} lanes", way.sites.memory_lanes) : "",
       way.hangs_on_discards ? " hangs-on-discards" : "", way.small_code ? " small-code" : "",
-      kNumbers[static_cast<int>(way.numbers)]);
+      way.in_workgroups ? " in-workgroups" : "", kNumbers[static_cast<int>(way.numbers)]);
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {
@@ -442,6 +443,14 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
     ways.push_back({.shards_log2 = 2, .small_code = true});
     ways.push_back({.placement = every, .count_subgroups = true, .small_code = true});
     ways.push_back({.narrow = true, .no_subgroups = true, .small_code = true});
+  }
+  if (abilities.prefers_small_code && stage == VK_SHADER_STAGE_COMPUTE_BIT) {
+    ways.push_back({.shards_log2 = 2, .small_code = true, .in_workgroups = true});
+    ways.push_back({.placement = every,
+                    .count_subgroups = true,
+                    .count_branches = true,
+                    .small_code = true,
+                    .in_workgroups = true});
   }
   if (stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
     ways.push_back({.shards_log2 = 1, .hangs_on_discards = true, .numbers = Numbers::Used});

@@ -48,6 +48,7 @@ struct Way {
   spirv::SiteOptions sites = {};
   bool hangs_on_discards = false;   // instruments as for a driver that hangs
   bool small_code = false;          // ... that prefers small code, and keeps draws apart
+  bool in_workgroups = false;       // ... and whose compute shaders add up counts in workgroups
   Numbers numbers = Numbers::None;  // for vertex and fragment shaders
 };
 std::string to_string(const Way& way);

@@ -12,6 +12,21 @@ constexpr VkDriverId kLlvmpipe = VK_DRIVER_ID_MESA_LLVMPIPE;
 constexpr VkDriverId kNvidia = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
 
 constexpr Workaround kWorkarounds[] = {
+    {.flag = &DriverProfile::adds_up_in_workgroups,
+     .name = "adds_up_in_workgroups",
+     .driver = kLlvmpipe,
+     .driver_name = "llvmpipe",
+     .from = VK_MAKE_API_VERSION(0, 26, 0, 0),
+     .also =
+         [](const PhysicalDevice& gpu) { return gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode; },
+     .seen = "26.2.6",
+     .driver_does =
+         "makes a slow loop over the lanes of each atomic operation, and one instruction "
+         "of an access to workgroup memory at the same place",
+     .layer_does = "compute shaders add up the counts of a workgroup in its memory, without "
+                   "atomics: the driver runs its subgroups in order, on one thread",
+     .reproduction = "`scripts/test-unstable --costs FILE ffmpeg`",
+     .goes = "when atomic operations take no longer"},
     {.flag = &DriverProfile::adds_up_push_constants,
      .name = "adds_up_push_constants",
      .driver = kLlvmpipe,
@@ -117,7 +132,7 @@ std::span<const Workaround> workarounds() { return kWorkarounds; }
 DriverProfile driver_profile(const PhysicalDevice& gpu) {
   DriverProfile profile;
   for (const Workaround& row : kWorkarounds) {
-    profile.*row.flag = row.driver == gpu.driver_id &&
+    profile.*row.flag = row.driver == gpu.driver_id && gpu.mesa_version >= row.from &&
                         (row.before == 0 || gpu.mesa_version < row.before) &&
                         (!row.also || row.also(gpu));
   }
@@ -134,10 +149,14 @@ std::string workarounds_markdown() {
       "| workaround | driver | seen on | the driver | the layer | reproduction | can go |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Workaround& row : kWorkarounds) {
-    const std::string range = row.before == 0 ? std::string(row.driver_name)
-                                              : fmt::format("{} before {}.{}", row.driver_name,
-                                                            VK_API_VERSION_MAJOR(row.before),
-                                                            VK_API_VERSION_MINOR(row.before));
+    std::string range(row.driver_name);
+    const auto limit = [&](const char* word, uint32_t version) {
+      if (version == 0) return;
+      range += fmt::format(" {} {}.{}", word, VK_API_VERSION_MAJOR(version),
+                           VK_API_VERSION_MINOR(version));
+    };
+    limit("from", row.from);
+    limit("before", row.before);
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", row.name, range, row.seen,
                         row.driver_does, row.layer_does, row.reproduction, row.goes);
   }

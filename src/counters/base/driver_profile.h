@@ -15,6 +15,7 @@ struct PhysicalDevice;
 
 // The needs of a driver. spirv/plan/options.h explains those that change the code that counts.
 struct DriverProfile {
+  bool adds_up_in_workgroups = false;
   bool adds_up_push_constants = false;  // LayoutRules::guard
   bool drops_overdraw = false;
   bool hangs_in_subgroup_traces = false;
@@ -31,6 +32,7 @@ struct Workaround {
   std::string_view name;  // of the flag
   VkDriverId driver;
   std::string_view driver_name;
+  uint32_t from = 0;    // the first version of Mesa with it, as an API version; 0: all have it
   uint32_t before = 0;  // the first version of Mesa without it, as an API version; 0: all have it
   bool (*also)(const PhysicalDevice& gpu) = nullptr;  // what has to hold besides
   std::string_view seen;                              // the versions that it was seen on

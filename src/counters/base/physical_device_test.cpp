@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -184,12 +185,15 @@ TEST_F(PhysicalDeviceTest, a_driver_has_the_workarounds_of_its_own_rows) {
     PhysicalDevice gpu;
     gpu.driver_id = row.driver;
     gpu.properties.limits.maxPushConstantsSize = 256;
+    gpu.mesa_version = row.from;
     EXPECT_TRUE(driver_profile(gpu).*row.flag) << row.name;
     gpu.driver_id = VK_DRIVER_ID_MESA_RADV;
     EXPECT_FALSE(driver_profile(gpu).*row.flag) << row.name;
     gpu.driver_id = row.driver;
     gpu.mesa_version = row.before;
-    EXPECT_EQ(driver_profile(gpu).*row.flag, row.before == 0) << row.name;
+    EXPECT_EQ(driver_profile(gpu).*row.flag, row.before == 0 && row.from == 0) << row.name;
+    gpu.mesa_version = std::max(row.from, 1u) - 1;
+    EXPECT_EQ(driver_profile(gpu).*row.flag, row.from == 0) << row.name;
   }
 }
 

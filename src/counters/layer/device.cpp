@@ -179,6 +179,9 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
                         .keeps_draws_apart = driver.keeps_draws_apart,
                         .masks_branches = driver.masks_branches,
                         .prefers_small_code = driver.prefers_small_code,
+                        .workgroup_bytes = driver.adds_up_in_workgroups
+                                               ? gpu.properties.limits.maxComputeSharedMemorySize
+                                               : 0,
                         .max_nested_conditionals = driver.limits_nesting ? 80u : 0u};
   result.pass.regions = region_options(gpu, options);
   result.validate = options.validate_spirv;

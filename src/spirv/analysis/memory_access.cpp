@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spirv/ir/editor.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -324,6 +326,19 @@ std::optional<MemoryAccess> MemoryAccesses::find(const Instruction& instruction)
   }
   if (!walk(chains, root, access)) return std::nullopt;
   return access;
+}
+
+std::optional<uint64_t> workgroup_bytes(const Module& module, const EntryPoint& entry) {
+  if (module.has_capability(spv::Capability::WorkgroupMemoryExplicitLayoutKHR)) return std::nullopt;
+  const MemoryAccesses accesses(module);
+  uint64_t bytes = 0;
+  for (const uint32_t variable : referenced_variables(module, entry.function_id)) {
+    const auto pointer = module.definition(module.type_of(variable));
+    if (!pointer || pointer->opcode() != spv::Op::OpTypePointer) continue;
+    if (pointer->operand(0) != static_cast<uint32_t>(spv::StorageClass::Workgroup)) continue;
+    bytes += accesses.size_of(pointer->operand(1));
+  }
+  return bytes;
 }
 
 }  // namespace tally::spirv

@@ -76,4 +76,8 @@ class MemoryAccesses {
       sizes_;  // of types, by scalar alignment; without those unknown
 };
 
+// Bytes of the entry point's variables in workgroup memory, as far as they are known. Empty where
+// no other variable may be there, because these are blocks.
+std::optional<uint64_t> workgroup_bytes(const Module& module, const EntryPoint& entry);
+
 }  // namespace tally::spirv

@@ -223,6 +223,12 @@ uint32_t SubgroupCode::sum(InstructionBuilder& code, uint32_t value) {
   return code.emit(Op::OpGroupNonUniformIAdd, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
+uint32_t SubgroupCode::sum_of_wide(InstructionBuilder& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
+  return code.emit(Op::OpGroupNonUniformIAdd, editor_.type_int(64),
+                   {scope_, word(GroupOperation::Reduce), value});
+}
+
 uint32_t SubgroupCode::minimum(InstructionBuilder& code, uint32_t value) {
   editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
   return code.emit(Op::OpGroupNonUniformUMin, u32_, {scope_, word(GroupOperation::Reduce), value});

@@ -122,4 +122,46 @@ constexpr uint32_t small_bit(size_t counter) { return static_cast<uint32_t>(8 * 
 void emit_small_flush(InstructionBuilder& code, const CountingTools& tools,
                       std::span<const PrivateSlot> slots, std::span<const uint32_t> variables);
 
+// The same in a compute shader where DriverWorkarounds::workgroup_bytes: the subgroups add up their
+// sums in words of workgroup memory, without atomics, and the last one adds these to the record.
+// The first one to end overwrites what it finds there. A word has the sums of four flags or one
+// number.
+class WorkgroupFlush : WordCode {
+ public:
+  static bool is_possible(const PassContext& context, size_t counters);
+
+  // The first bit of a flag in the variable that it shares with three others.
+  static constexpr uint32_t flag_bit(uint32_t flag) { return small_bit(flag % kFewCounters); }
+
+  // Counter i is slots[i], where flags have the bits of flag_bit.
+  WorkgroupFlush(const CountingTools& tools, std::span<const PrivateSlot> slots,
+                 std::span<const uint32_t> variables);
+
+  // Where all invocations end.
+  void emit(InstructionBuilder& code);
+
+ private:
+  uint32_t pointer(InstructionBuilder& code, size_t variable);
+  uint32_t sum(InstructionBuilder& code, size_t variable);
+  uint32_t spread(InstructionBuilder& code, uint32_t bytes);
+  uint32_t add_sum(InstructionBuilder& code, size_t variable);
+  void add_sums(InstructionBuilder& code, size_t first, size_t count);
+  uint32_t total(InstructionBuilder& code, const PrivateSlot& slot);
+  void add_totals(InstructionBuilder& code, const ShardAddress& shard, size_t first, size_t count);
+  uint32_t wide(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
+    return code.emit(op, u64_, {a, b});
+  }
+
+  CountingTools tools_;
+  std::span<const PrivateSlot> slots_;
+  std::span<const uint32_t> variables_;
+  SubgroupCode subgroup_;
+  uint32_t u64_;
+  uint32_t invocations_;          // of a workgroup
+  uint32_t words_ = 0;            // an array in workgroup memory, by variable; 0: there are none
+  uint32_t is_first_ = 0;         // whether the subgroup is the first one
+  std::vector<uint32_t> totals_;  // of the variables, as far as this place of the code has them
+  std::vector<const PrivateSlot*> users_;  // one of each variable
+};
+
 }  // namespace tally::spirv

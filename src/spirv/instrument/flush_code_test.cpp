@@ -68,12 +68,13 @@ TEST(FlushCode, short_code_stands_behind_all_returns_of_the_entry_point) {
 // The module that a shader with this workgroup size becomes; `globals` may override the
 // declarations.
 std::string short_code_of(const std::string& local_size, const std::string& decorations = "",
-                          const std::string& globals = "") {
+                          const std::string& globals = "",
+                          const BlockCountOptions& options = short_options()) {
   return instrumented(header("OpEntryPoint GLCompute %main \"main\"\n"
                              "OpExecutionMode %main LocalSize " +
                              local_size + "\n") +
                           decorations + kTypes + globals + kEarlyReturn,
-                      short_options());
+                      options);
 }
 
 TEST(FlushCode, lanes_share_the_additions_of_short_code_where_subgroups_are_full) {
@@ -91,6 +92,25 @@ TEST(FlushCode, lanes_share_the_additions_of_short_code_where_subgroups_are_full
                                            "%size = OpSpecConstantComposite %uvec3 %x %x %x\n"),
                      "OpAtomicIAdd %ulong"),
             2u);
+}
+
+// One flag, so one word; the invocations of the workgroup are a constant.
+TEST(FlushCode, subgroups_add_up_in_workgroup_memory_and_the_last_one_adds_to_the_record) {
+  BlockCountOptions options = short_options();
+  options.driver.workgroup_bytes = 1024;
+  const auto code_of = [&](const std::string& size) {
+    return short_code_of(size, "", "", options);
+  };
+  const std::string text = code_of("6 3 1");
+  EXPECT_THAT(text, HasSubstr("%tally_sums = OpVariable %_ptr_Workgroup__arr_ulong_uint_1"));
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 1u);
+  EXPECT_EQ(count_of(text, "OpGroupNonUniformIAdd"), 1u);
+  EXPECT_EQ(count_of(text, "Ballot"), 0u);
+  EXPECT_THAT(text, testing::ContainsRegex("OpIEqual %bool %[0-9]+ %uint_2\n"));  // the last of 3
+  EXPECT_THAT(text, HasSubstr("%ulong_18 = OpConstant %ulong 18"));
+  EXPECT_EQ(count_of(code_of("8 1 1"), "_Workgroup_"), 0u);  // a single subgroup
+  options.driver.workgroup_bytes = 16;
+  EXPECT_EQ(count_of(code_of("6 3 1"), "_Workgroup_"), 0u);  // no room
 }
 
 TEST(FlushCode, the_flush_stands_before_every_return_where_that_is_asked_for) {

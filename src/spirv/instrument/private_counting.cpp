@@ -34,7 +34,8 @@ class PrivateCounting : public CounterCode {
         flushes_in_between_(static_cast<size_t>(
             std::ranges::count(tools.context.graph.exits, Exit::Kind::MayEnd, &Exit::kind))) {
     const DriverWorkarounds& driver = tools.context.options.driver;
-    is_small_ = driver.prefers_small_code && !tools.record.may_be_mixed() &&
+    in_workgroup_ = WorkgroupFlush::is_possible(tools.context, counters.size());
+    is_small_ = driver.prefers_small_code && !in_workgroup_ && !tools.record.may_be_mixed() &&
                 counters.size() <= kFewCounters;
     is_local_ = tools.context.flushes_in_entry_point() && has_plain_start() &&
                 std::ranges::all_of(counters, [&](const Counter& c) { return is_in_entry(c); });
@@ -46,6 +47,7 @@ class PrivateCounting : public CounterCode {
       add_slot(counter);
     }
     declare_locals();
+    if (in_workgroup_) workgroup_.emplace(tools_, slots_, variables_);
   }
 
   void begin(InstructionBuilder& code) override {
@@ -106,7 +108,9 @@ class PrivateCounting : public CounterCode {
   Editor& editor() const { return tools_.context.editor; }
 
   void flush(InstructionBuilder& code) {
-    if (is_small_) {
+    if (workgroup_) {
+      workgroup_->emit(code);
+    } else if (is_small_) {
       emit_small_flush(code, tools_, slots_, variables_);
     } else {
       FlushCode(tools_, slots_, variables_).emit(code);
@@ -167,7 +171,9 @@ class PrivateCounting : public CounterCode {
       slot.kind = PrivateSlot::Kind::EverySubgroup;
     } else if (graph.segments[counter.segment].bound == 1 && !of_outputs && !counter.trip) {
       slot.kind = PrivateSlot::Kind::Flag;
-      slot.bit = is_small_ ? small_bit(slots_.size()) : flags_ % kFlagsPerWord;
+      slot.bit = is_small_       ? small_bit(slots_.size())
+                 : in_workgroup_ ? WorkgroupFlush::flag_bit(flags_)
+                                 : flags_ % kFlagsPerWord;
       const bool needs_word = flags_ == 0 || (!is_small_ && slot.bit == 0);
       if (needs_word) flag_word_ = new_counter(initial_flags_);
       ++flags_;
@@ -327,9 +333,10 @@ class PrivateCounting : public CounterCode {
 
   CountingTools tools_;
   uint32_t u32_, zero_;
-  uint32_t flush_;         // the function, 0 if it is not needed
-  bool is_small_ = false;  // emit_small_flush, not FlushCode
-  bool is_local_ = false;  // whether the variables are those of the entry point
+  uint32_t flush_;             // the function, 0 if it is not needed
+  bool is_small_ = false;      // emit_small_flush, not FlushCode
+  bool in_workgroup_ = false;  // WorkgroupFlush
+  bool is_local_ = false;      // whether the variables are those of the entry point
   uint32_t initial_flags_ = 0;
   size_t flushes_in_between_;       // number of exits after which the invocation may continue
   uint32_t clear_ = 0;              // the function, 0 if it is not needed
@@ -342,6 +349,7 @@ class PrivateCounting : public CounterCode {
     uint32_t variable, initial;
   };
   std::vector<Local> locals_;  // not yet declared
+  std::optional<WorkgroupFlush> workgroup_;
   std::optional<OutputCounting> outputs_;
   size_t first_output_ = 0;
   uint32_t flags_ = 0;

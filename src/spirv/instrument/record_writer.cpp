@@ -452,6 +452,12 @@ void RecordWriter::add_always(InstructionBuilder& code, const ShardAddress& shar
   add_at(code, counters_pointer(code, shard), counter, value);
 }
 
+void RecordWriter::add_wide(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
+                            uint32_t value) {
+  const uint32_t pointer = counters_pointer(code, shard);
+  memory_.add(code, counter_type_, word_pointer(code, pointer, counter), value);
+}
+
 void RecordWriter::raise(InstructionBuilder& code, const RecordPointer& record_pointer,
                          uint32_t counter, uint32_t value) {
   uint32_t bytes = first_byte_.id;

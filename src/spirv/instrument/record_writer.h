@@ -131,6 +131,10 @@ class RecordWriter {
   void add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                   uint32_t value);
 
+  // Adds a 64-bit value, even if it is 0, where PassContext::use_int64.
+  void add_wide(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
+                uint32_t value);
+
   // Raises a counter to a 32-bit value, in the first shard alone. Such a counter is in no sum.
   void raise(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t counter,
              uint32_t value);

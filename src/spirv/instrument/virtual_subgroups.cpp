@@ -36,19 +36,9 @@ constexpr uint32_t kBoth = word(spv::MemorySemanticsMask::AcquireRelease) |
 
 bool VirtualSubgroups::are_possible(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                     const SiteOptions& options) {
-  const Module& module = analyzed.module();
   if (entry.model != spv::ExecutionModel::GLCompute || options.lane_sets.address == 0) return false;
-  // Blocks in workgroup memory exclude other variables there.
-  if (module.has_capability(spv::Capability::WorkgroupMemoryExplicitLayoutKHR)) return false;
-  const MemoryAccesses accesses(module);
-  uint64_t bytes = kWorkgroupBytes;
-  for (const uint32_t variable : referenced_variables(module, entry.function_id)) {
-    const auto pointer = module.definition(module.type_of(variable));
-    if (!pointer || pointer->opcode() != Op::OpTypePointer) continue;
-    if (pointer->operand(0) != word(spv::StorageClass::Workgroup)) continue;
-    bytes += accesses.size_of(pointer->operand(1));
-  }
-  return bytes <= options.workgroup_bytes;
+  const auto bytes = workgroup_bytes(analyzed.module(), entry);
+  return bytes && *bytes + kWorkgroupBytes <= options.workgroup_bytes;
 }
 
 VirtualSubgroups::VirtualSubgroups(CountingTools tools, const SitePlan& sites)
