@@ -338,7 +338,8 @@ class SmallFlush {
         variables_(variables),
         subgroup_(editor_),
         u32_(editor_.type_int(32)),
-        lanes_share_(can_share()) {}
+        lanes_share_(can_share()),
+        takes_turns_(can_take_turns()) {}
 
   void emit() {
     const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
@@ -347,7 +348,7 @@ class SmallFlush {
     is_set_ = tools_.record.is_set(code_, record_pointer);
     const auto find_counters = [&] {
       shard_ = tools_.record.shard_address(code_, record_pointer);
-      if (!lanes_share_) counters_ = tools_.record.members_pointer(code_, shard_);
+      if (!lanes_share_ && !takes_turns_) counters_ = tools_.record.members_pointer(code_, shard_);
     };
     if (sums_up()) {
       find_counters();
@@ -369,12 +370,19 @@ class SmallFlush {
   }
 
   static bool is_small(const PrivateSlot& slot) {
-    return slot.kind == Kind::Flag || slot.kind == Kind::EveryInvocation || slot.of_samples;
+    return slot.kind == Kind::Flag || slot.kind == Kind::EveryInvocation || is_small_number(slot);
+  }
+
+  // True if the sum of the lanes fits into a byte.
+  static bool is_small_number(const PrivateSlot& slot) {
+    constexpr uint32_t kBound = ((1u << small_bit(1)) - 1) / kMaxLanesOfSmallCode;
+    return slot.kind == Kind::Number && (slot.of_samples || slot.bound <= kBound);
   }
 
   void add_together() {
     add_numbers();
     if (lanes_share_) return add_shared();
+    if (takes_turns_) return add_in_turns();
     const uint32_t sums = small_sums();
     const uint32_t adds = code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, is_first()});
     code_.if_then(adds, [&] {
@@ -391,12 +399,46 @@ class SmallFlush {
     const uint32_t lane = tools_.builtins.lane(code_);
     const uint32_t has_counter = code_.emit(Op::OpULessThan, editor_.type_bool(),
                                             {lane, constant(static_cast<uint32_t>(slots_.size()))});
-    code_.if_then(code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, has_counter}), [&] {
-      const uint32_t bit = emit(Op::OpIMul, lane, constant(small_bit(1)));
-      const uint32_t count =
-          emit(Op::OpBitwiseAnd, emit(Op::OpShiftRightLogical, sums, bit), constant(0xff));
-      tools_.record.add_always(code_, shard_, lane, count);
+    code_.if_then(code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, has_counter}),
+                  [&] { add_count(sums, lane); });
+  }
+
+  // In a full subgroup lane i adds counter i, in others the lowest lane adds all:
+  //
+  // i = full ? lane : first ? 0 : counters;
+  // if (i < counters) do add(i); while ((i += full ? counters : 1) < counters);
+  void add_in_turns() {
+    const uint32_t sums = small_sums();
+    const auto every = static_cast<uint32_t>(
+        std::ranges::find(slots_, Kind::EveryInvocation, &PrivateSlot::kind) - slots_.begin());
+    const uint32_t boolean = editor_.type_bool();
+    const uint32_t counters = constant(static_cast<uint32_t>(slots_.size()));
+    const uint32_t full =
+        code_.emit(Op::OpIEqual, boolean, {byte(sums, every), constant(kMaxLanesOfSmallCode)});
+    const uint32_t lane = tools_.builtins.lane(code_);
+    const auto select = [&](uint32_t condition, uint32_t yes, uint32_t no) {
+      return code_.emit(Op::OpSelect, u32_, {condition, yes, no});
+    };
+    const uint32_t start = select(full, lane, select(is_first(), constant(0), counters));
+    const uint32_t step = select(full, counters, constant(1));
+    const auto remains = [&](uint32_t turn) {
+      return code_.emit(Op::OpULessThan, boolean, {turn, counters});
+    };
+    code_.if_then(code_.emit(Op::OpLogicalAnd, boolean, {is_set_, remains(start)}), [&] {
+      code_.repeat(u32_, start, [&](uint32_t turn) {
+        add_count(sums, turn);
+        const uint32_t next = emit(Op::OpIAdd, turn, step);
+        return InstructionBuilder::Turn{next, remains(next)};
+      });
     });
+  }
+
+  // `counter` is an id.
+  void add_count(uint32_t sums, uint32_t counter) {
+    const uint32_t bit = emit(Op::OpIMul, counter, constant(small_bit(1)));
+    const uint32_t count =
+        emit(Op::OpBitwiseAnd, emit(Op::OpShiftRightLogical, sums, bit), constant(0xff));
+    tools_.record.add_always(code_, shard_, counter, count);
   }
 
   // True if each subgroup has a lane for each counter, and all counts are small. Subgroups are full
@@ -410,6 +452,13 @@ class SmallFlush {
     const uint32_t width =
         workgroup_size(context.module(), context.entry).value_or(WorkgroupSize{})[0];
     return width != 0 && width % kMaxLanesOfSmallCode == 0;
+  }
+
+  // True if the subgroups of fragments, which may be full, add several small counts.
+  bool can_take_turns() const {
+    return sums_up() && all_end_here() && tools_.context.stage.has_helpers && slots_.size() >= 2 &&
+           std::ranges::all_of(slots_, is_small) &&
+           std::ranges::count(slots_, Kind::EveryInvocation, &PrivateSlot::kind) != 0;
   }
 
   // True if the lanes that end here are all that began.
@@ -432,7 +481,7 @@ class SmallFlush {
 
   void add_numbers() {
     const auto is_number = [](const PrivateSlot& slot) {
-      return slot.kind == Kind::Number && !slot.of_samples;
+      return slot.kind == Kind::Number && !is_small(slot);
     };
     if (std::ranges::none_of(slots_, is_number)) return;
     code_.if_then(is_set_, [&] {
@@ -456,7 +505,7 @@ class SmallFlush {
     // The word of the flags begins with those bits.
     uint32_t word = flags != 0 ? flags : constant(every_invocation);
     for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
-      if (!slots_[counter].of_samples) continue;
+      if (!is_small_number(slots_[counter])) continue;
       const uint32_t bit = constant(small_bit(counter));
       word = emit(Op::OpBitwiseOr, word, emit(Op::OpShiftLeftLogical, load(slots_[counter]), bit));
     }
@@ -510,6 +559,7 @@ class SmallFlush {
   SubgroupCode subgroup_;
   uint32_t u32_;
   bool lanes_share_;  // each adds one of the sums
+  bool takes_turns_;  // each does so in full subgroups
   ShardAddress shard_{};
   uint32_t is_set_ = 0;      // whether the draw counts
   uint32_t counters_ = 0;    // a pointer

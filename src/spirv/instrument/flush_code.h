@@ -100,8 +100,9 @@ class FlushCode : WordCode {
 // instructions: for shaders with few counters on drivers whose compiler takes long
 // (DriverWorkarounds::prefers_small_code).
 //
-// Counts of at most 1 are the bytes of a word from the start, which a fragment's samples join at
-// the end. One sum over the subgroup adds all of them, and one lane adds the sums to memory.
+// Counts of at most 1 are the bytes of a word from the start, which a fragment's samples and counts
+// of at most 31 join at the end. One sum over the subgroup adds all of them, and one lane adds the
+// sums to memory; in full subgroups of fragments each lane adds one of the sums.
 // llvmpipe turns every subgroup operation and every access to memory into a loop over the lanes, so
 // compute shaders use as few as they can: that lane is lane 0, and where subgroups are full, each
 // lane adds one of the sums, all in one access.
@@ -114,8 +115,8 @@ class FlushCode : WordCode {
 // At most four: their sums are the bytes of a word. llvmpipe has at most 4 samples.
 inline constexpr size_t kFewCounters = 4;
 
-// The first bit of a count of at most 1, or of a fragment's samples, in a word whose bytes the sums
-// become. An invocation's word begins with the bits of EveryInvocation.
+// The first bit of a small count in a word whose bytes the sums become. An invocation's word begins
+// with the bits of EveryInvocation.
 constexpr uint32_t small_bit(size_t counter) { return static_cast<uint32_t>(8 * counter); }
 
 // As FlushCode::emit, where flags have the bits of small_bit.

@@ -44,6 +44,29 @@ TEST(FragmentCount, short_code_elects_a_lane_where_branches_are_masked) {
   EXPECT_EQ(count_of(masked, "OpGroupNonUniformElect"), 1u);
 }
 
+// A function that is called three times has a condition, so that is counted at most three times.
+TEST(FragmentCount, short_code_sums_small_numbers_together_and_adds_them_at_one_place) {
+  BlockCountOptions options = fragment_options();
+  options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
+  options.subgroup_operations = options.int64 = options.int64_atomics = true;
+  const std::string function =
+      "%f = OpFunction %void None %fn\n%first = OpLabel\n%x = OpUndef %bool\n"
+      "OpSelectionMerge %merge None\nOpBranchConditional %x %inside %merge\n"
+      "%inside = OpLabel\nOpBranch %merge\n%merge = OpLabel\nOpReturn\nOpFunctionEnd\n";
+  const auto code_of = [&](size_t calls) {
+    std::string body;
+    for (size_t i = 0; i < calls; ++i) {
+      body += "%call" + std::to_string(i) + " = OpFunctionCall %void %f\n";
+    }
+    return instrumented(fragment(body + "OpReturn\n") + function, options);
+  };
+  const std::string text = code_of(3);
+  EXPECT_EQ(count_of(text, "OpGroupNonUniformIAdd"), 1u);
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 1u);
+  // 8 lanes with 32 each do not fit into a byte: each lane adds its own number.
+  EXPECT_EQ(count_of(code_of(32), "OpAtomicIAdd %ulong"), 2u);
+}
+
 TEST(FragmentCount, helpers_are_asked_for_in_fragment_shaders) {
   const std::string text = instrumented(fragment("OpReturn\n"), fragment_options());
   EXPECT_THAT(text, HasSubstr("BuiltIn HelperInvocation"));

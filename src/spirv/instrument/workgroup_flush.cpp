@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kSubgroupLanes = kMaxLanesOfSmallCode;
 // Below this bound, the sum of the lanes fits into 32 bits.
 constexpr uint32_t kNarrowBound = UINT32_MAX / kSubgroupLanes;
-// Of the sums of flags in a word.
+// The size of the field that sums one flag in a word.
 constexpr uint32_t kFieldBits = 16;
 constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
 // Variables that a subgroup skips together if it counted nothing in them.
