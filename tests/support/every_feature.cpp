@@ -63,8 +63,8 @@ std::vector<EveryFeature::Row> EveryFeature::rows() {
        "VkPhysicalDeviceFrameBoundaryFeaturesEXT"},
   };
   std::ranges::sort(all, {}, &Row::type);
-  const auto twice = std::ranges::unique(all, {}, &Row::type);
-  all.erase(twice.begin(), twice.end());
+  const auto same = [](const Row& a, const Row& b) { return a.type == b.type; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
   std::erase_if(all, [](const Row& row) {
     return !row.name.starts_with("VkPhysicalDevice") ||
            row.name.find("Features") == row.name.npos ||
