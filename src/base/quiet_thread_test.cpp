@@ -1,6 +1,7 @@
 #include "base/quiet_thread.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,11 +27,11 @@ TEST(QuietThread, signals_from_processes_are_blocked) {
   }
 }
 
+constexpr int kSynchronousSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
 TEST(QuietThread, signals_of_its_own_instructions_are_not) {
   const sigset_t mask = mask_of_a_quiet_thread();
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
-    EXPECT_FALSE(blocks(mask, signal)) << signal;
-  }
+  for (const int signal : kSynchronousSignals) EXPECT_FALSE(blocks(mask, signal)) << signal;
 }
 
 TEST(QuietThread, a_starting_thread_that_blocks_all_signals_changes_nothing) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "platform/process.h"
 #include "vk/chain.h"
 
 namespace tally::vk {
@@ -52,6 +53,7 @@ VkResult negotiate(VkNegotiateLayerInterface* interface,
   if (!interface || interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT)
     return VK_ERROR_INITIALIZATION_FAILED;
   if (interface->loaderLayerInterfaceVersion < 2) return VK_ERROR_INITIALIZATION_FAILED;
+  platform::stay_loaded();
   interface->loaderLayerInterfaceVersion = 2;
   interface->pfnGetInstanceProcAddr = get_instance_proc_addr;
   interface->pfnGetDeviceProcAddr = get_device_proc_addr;

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/system_lock.h"
 #include "platform/kept_fd.h"
+#include "platform/system_lock.h"
 #include "support/kit.h"
 
 namespace tally::egl_test {

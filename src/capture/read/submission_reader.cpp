@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/quiet_thread.h"
 #include "capture/send/reporter.h"
+#include "platform/process.h"
 #include "store/stream/clock.h"
 #include "vk/boundary.h"
 #include "vk/own_call.h"
@@ -69,7 +69,7 @@ bool SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
   {
     // A signal handler may call exit(), which locks the mutex and waits for the reading. So no
     // handler runs before the mutex is unlocked.
-    const QuietScope quiet;
+    const platform::QuietScope quiet;
     std::unique_lock lock(mutex_);
     while (!done() && !busy_ && read_first(lock, kMomentary)) continue;
     while (!stopping_ && !busy_ && !items_.empty() && !items_.front().submission &&

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "base/quiet_thread.h"
+#include "platform/process.h"
 
 namespace tally::counters {
 namespace {
@@ -61,7 +61,7 @@ bool CompileThreads::has_thread() {
   g_process.store(::getpid());
   // Again for each thread: exit() calls first what was registered last, and the driver may have
   // registered more since the thread before.
-  std::atexit([] { finish_before_exit(); });
+  platform::before_exit(finish_before_exit);
   try {
     threads_.push_back(quiet_thread("tally compile", [this] { work(); }));
     return true;

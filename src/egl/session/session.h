@@ -22,9 +22,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/system_lock.h"
 #include "egl/gl/functions.h"
 #include "egl/group/group_list.h"
+#include "platform/system_lock.h"
 
 namespace tally::egl {
 

@@ -15,6 +15,8 @@
 #include <random>
 #include <utility>
 
+#include "platform/kept_fd.h"
+
 namespace tally::platform {
 namespace {
 
@@ -233,3 +235,21 @@ FolderLock::~FolderLock() {
 bool FolderLock::share_folder() const { return true; }
 
 }  // namespace tally::platform
+
+namespace tally {
+
+// Programs on Windows do not close what is not their own: they would have to know its handle.
+KeptFd::KeptFd(int fd) : fd_(fd) {}
+KeptFd::KeptFd(KeptFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+KeptFd& KeptFd::operator=(KeptFd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+int KeptFd::get() const { return fd_; }
+
+void KeptFd::reset() {
+  if (fd_ >= 0) ::_close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace tally

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "base/system_lock.h"
 #include "catalogue/catalogue.h"
 #include "full_screen.vert.h"
 #include "plain.frag.h"
+#include "platform/system_lock.h"
 #include "support/environment.h"
 
 namespace tally::test {

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "api/regions/kit.h"
-#include "base/system_lock.h"
 #include "plain.frag.h"
+#include "platform/system_lock.h"
 
 extern char** environ;
 

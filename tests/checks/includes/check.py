@@ -25,7 +25,7 @@ REPORT = {"base", "catalogue", "picture", "store/format", "store/read", "store/s
 CLI = REPORT | {"analysis/source", "analysis/dataset", "analysis/predict", "store/write", "report/table", "report/export", "report/html", "cli"}
 ALLOWED = {
     "base": set(),
-    "platform": {"base/status.h"},
+    "platform": {"base/hash.h", "base/status.h"},
     "catalogue": {"base"},
     "vk": {"base", "catalogue"},
     "probe": {"base"},

@@ -1,5 +1,5 @@
 // The profiling lock of one device (vkAcquireProfilingLockKHR): the system-wide lock of
-// base/system_lock.h. One device of one process holds it at a time, and it is released when the
+// platform/system_lock.h. One device of one process holds it at a time, and it is released when the
 // process ends. If the driver has a lock too, both are acquired or neither. Acquiring a lock that
 // the device holds succeeds, and one release releases it.
 //
@@ -14,7 +14,7 @@
 #include <functional>
 #include <mutex>
 
-#include "base/system_lock.h"
+#include "platform/system_lock.h"
 
 namespace tally::counters {
 

@@ -20,8 +20,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/system_lock.h"
 #include "counters/base/submission.h"
+#include "platform/system_lock.h"
 
 namespace tally::counters {
 

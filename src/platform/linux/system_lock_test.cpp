@@ -1,4 +1,4 @@
-#include "base/system_lock.h"
+#include "platform/system_lock.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

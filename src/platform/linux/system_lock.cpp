@@ -1,9 +1,25 @@
-#include "base/system_lock.h"
+// The lock is a listening Unix socket bound to an abstract address. A lock file of ours would not
+// do: in a directory that all users can write to (/tmp, /run/lock), another user can plant a file
+// or a link first; a directory that nobody else can write to ($XDG_RUNTIME_DIR) excludes only
+// processes of the same user. An abstract address
+//  - is acquired atomically, by one process of the network namespace at a time, for any user,
+//  - is not a file,
+//  - is released by the kernel when its holder ends, even by SIGKILL,
+//  - carries no data: the holder never reads or writes a byte. The listening socket only lets
+//    others see the holder (the kernel verifies pid and uid) and wakes them when it closes, so
+//    that waiting needs no polling.
+//
+// An abstract address belongs to a network namespace, so a container may have its own. Therefore
+// the holder also locks a byte of /dev/null, chosen by the lock's name (an open-file-description
+// lock). That is one file for the whole system, which belongs to root, and which bubblewrap,
+// Flatpak and rootless Podman show to the programs inside. Its waiters poll. A container engine
+// that makes device nodes of its own (Docker as root) has another /dev/null: there, processes
+// exclude each other only within a container.
+#include "platform/system_lock.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +37,7 @@
 
 #include "base/hash.h"
 #include "platform/kept_fd.h"
+#include "platform/process.h"
 
 namespace tally {
 namespace {
@@ -149,14 +166,21 @@ SharedByte lock_shared_byte(const std::string& name) {
 }
 
 std::string shared_name() {
-  const char* other = secure_getenv("TALLY_PROFILING_LOCK");
+  const char* other = platform::trusted_variable("TALLY_PROFILING_LOCK");
   return other != nullptr && *other != '\0' ? other : "tally-profiling-lock";
 }
 
 }  // namespace
 
+// Numbers in the process's list of held files; 0: none.
+struct SystemLock::Held {
+  uint64_t socket = 0;  // that listens
+  uint64_t byte = 0;    // /dev/null, with a byte locked; none as well where there is no /dev/null
+};
+
 SystemLock::SystemLock() : SystemLock(shared_name()) {}
-SystemLock::SystemLock(std::string name) : name_(std::move(name)) {}
+SystemLock::SystemLock(std::string name)
+    : name_(std::move(name)), held_(std::make_unique<Held>()) {}
 SystemLock::~SystemLock() { release(); }
 
 SystemLock::Outcome SystemLock::try_once() {
@@ -169,8 +193,8 @@ SystemLock::Outcome SystemLock::try_once() {
   }
   SharedByte byte = lock_shared_byte(name_);
   if (byte.outcome == Outcome::Busy) return Outcome::Busy;
-  socket_ = HeldFiles::instance().add(std::move(socket));
-  if (byte.file) byte_ = HeldFiles::instance().add(std::move(byte.file));
+  held_->socket = HeldFiles::instance().add(std::move(socket));
+  if (byte.file) held_->byte = HeldFiles::instance().add(std::move(byte.file));
   return Outcome::Acquired;
 }
 
@@ -190,12 +214,14 @@ SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
 
 // The byte first: whoever is woken by the socket then finds it free.
 void SystemLock::release() {
-  if (byte_ != 0) HeldFiles::instance().remove(byte_);
-  if (socket_ != 0) HeldFiles::instance().remove(socket_);
-  socket_ = byte_ = 0;
+  if (held_->byte != 0) HeldFiles::instance().remove(held_->byte);
+  if (held_->socket != 0) HeldFiles::instance().remove(held_->socket);
+  *held_ = {};
 }
 
-bool SystemLock::held() const { return socket_ != 0 && HeldFiles::instance().holds(socket_); }
+bool SystemLock::held() const {
+  return held_->socket != 0 && HeldFiles::instance().holds(held_->socket);
+}
 
 std::optional<SystemLock::Holder> SystemLock::holder() const {
   const Address address = abstract_address(name_);
