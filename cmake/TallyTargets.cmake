@@ -22,7 +22,8 @@ function(tally_library name)
   tally_use_unity(tally_${name})
 endfunction()
 
-# tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>.
+# tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>, on Windows
+# VkLayer_tally_<name>.dll. Its sources mark what the loader finds with TALLY_LAYER_ENTRY.
 #
 # Its manifest is made from VkLayer_tally_<name>.json.in in the current folder, twice: in the build tree next to the
 # library, and for the installation with the way from the manifests' folder to the libraries', so that an installed
@@ -36,12 +37,19 @@ function(tally_layer name)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} tally_build_flags)
   # Nothing but the entry points is visible to the application that the layer is loaded into. The layer stays loaded
-  # when the loader lets go of it: its tables of handles are never freed, for applications that call Vulkan while they
-  # are torn down.
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete)
-
-  set(library libVkLayer_tally_${name}.so)
-  set(TALLY_LAYER_LIBRARY ./${library})
+  # when the loader lets go of it (on Windows by platform::stay_loaded): its tables of handles are never freed, for
+  # applications that call Vulkan while they are torn down.
+  if(WIN32)
+    target_compile_definitions(${target} PRIVATE "TALLY_LAYER_ENTRY=__declspec(dllexport)")
+    set_target_properties(${target} PROPERTIES PREFIX "")
+    set(library VkLayer_tally_${name}.dll)
+    set(TALLY_LAYER_LIBRARY .\\\\${library})  # the loader takes a name without a backslash for one of the system's
+  else()
+    target_compile_definitions(${target} PRIVATE "TALLY_LAYER_ENTRY=__attribute__((visibility(\"default\")))")
+    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete)
+    set(library libVkLayer_tally_${name}.so)
+    set(TALLY_LAYER_LIBRARY ./${library})
+  endif()
   configure_file(${manifest}.in ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${manifest} @ONLY)
   file(RELATIVE_PATH TALLY_LAYER_LIBRARY
     /prefix/${TALLY_INSTALL_LAYERDIR} /prefix/${CMAKE_INSTALL_LIBDIR}/${library})

@@ -96,7 +96,9 @@ class HandleMap {
 // Insert after the driver has created a command buffer, erase before it frees it. Vulkan's external
 // synchronisation covers the rest: nobody looks up a handle while it is inserted or erased.
 
-// Has no destructor: applications call Vulkan from static destructors.
+// Has no constructor that runs and no destructor, where std::mutex has none: applications call
+// Vulkan from static destructors. Those of winpthread run when the library is loaded and after the
+// program's own static destructors.
 template <typename State>
 class CommandBufferIndex {
  public:

@@ -63,7 +63,7 @@ TEST(CommandBufferIndex, finds_what_was_inserted_and_nothing_else) {
   struct State {
     int number = 0;
   };
-  static constinit CommandBufferIndex<State> index;
+  static CommandBufferIndex<State> index;
   const auto find = [](VkCommandBuffer handle) {
     State* const near = index.find_near(handle);
     return near ? near : index.find_far(handle);
@@ -94,7 +94,7 @@ TEST(CommandBufferIndex, finds_what_was_inserted_and_nothing_else) {
 
 // Each thread looks up its own while others come and go.
 TEST(CommandBufferIndex, finds_while_others_are_inserted_and_erased) {
-  static constinit CommandBufferIndex<int> index;
+  static CommandBufferIndex<int> index;
   constexpr size_t kThreads = 4, kRounds = 2'000, kLive = 40;
   std::vector<std::thread> threads;
   std::atomic<uint64_t> wrong = 0;

@@ -7,8 +7,13 @@
 
 namespace tally::test {
 
-// Sets VK_DRIVER_FILES and VK_ADD_LAYER_PATH if they are unset. Call before the first Vulkan call.
+// Sets VK_ADD_LAYER_PATH, and on Linux VK_DRIVER_FILES, if they are unset. Call before the first
+// Vulkan call.
 void set_default_environment();
+
+// A profiling lock of this program and its children, so that several tests can run at the same
+// time.
+void set_own_lock();
 
 // The name of the driver that CTest chose ("lavapipe", "lavapipe-new", "swiftshader"); "lavapipe"
 // by default.

@@ -1,8 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
 
 #include "support/context.h"
 #include "support/environment.h"
@@ -15,8 +11,7 @@ extern "C" [[gnu::visibility("default")]] int dlclose(void*) { return 0; }
 
 int main(int argc, char** argv) {
   tally::test::set_default_environment();
-  // A lock of this program and its children, so that several tests can run at the same time.
-  setenv("TALLY_PROFILING_LOCK", ("tally-test-" + std::to_string(getpid())).c_str(), 0);
+  tally::test::set_own_lock();
   tally::test::set_error_report(
       [](const tally::test::Message& error) { ADD_FAILURE() << error.id << ": " << error.text; });
   testing::InitGoogleTest(&argc, argv);

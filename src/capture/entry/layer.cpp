@@ -50,14 +50,14 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetPhysicalDeviceProcAddr(VkInstance ha
 }  // namespace
 }  // namespace tally::capture
 
-extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+extern "C" TALLY_LAYER_ENTRY VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
   return tally::vk::negotiate(version, tally::capture::GetInstanceProcAddr,
                               tally::capture::GetDeviceProcAddr,
                               tally::capture::GetPhysicalDeviceProcAddr);
 }
 
-extern "C" __attribute__((visibility("default"))) const TallyLiveCounters*
-tally_capture_live_counters(uint32_t version) {
+extern "C" TALLY_LAYER_ENTRY const TallyLiveCounters* tally_capture_live_counters(
+    uint32_t version) {
   return tally::capture::live_counters(version);
 }

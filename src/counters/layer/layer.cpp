@@ -2,7 +2,7 @@
 #include "vk/layer.h"
 #include "counters/layer/entry_points.h"
 
-extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+extern "C" TALLY_LAYER_ENTRY VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
   return tally::vk::negotiate(interface, tally::counters::get_instance_proc_addr,
                               tally::counters::get_device_proc_addr,
