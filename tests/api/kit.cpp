@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <cstring>
 
 #include "full_screen.vert.h"
@@ -27,13 +26,13 @@ LayerSettings::LayerSettings(const Pairs& pairs) : by_environment_(validation_wa
     std::string variable = std::string("TALLY_") + key;
     std::transform(variable.begin(), variable.end(), variable.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    setenv(variable.c_str(), value, 1);
+    set_variable(variable.c_str(), value);
     variables_.push_back(std::move(variable));
   }
 }
 
 LayerSettings::~LayerSettings() {
-  for (const std::string& variable : variables_) unsetenv(variable.c_str());
+  for (const std::string& variable : variables_) unset_variable(variable.c_str());
 }
 
 Context& CountersTest::start(const LayerSettings::Pairs& settings, ContextOptions options) {

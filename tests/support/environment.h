@@ -15,6 +15,10 @@ void set_default_environment();
 // time.
 void set_own_lock();
 
+// They change the environment of this process.
+void set_variable(const char* name, const std::string& value);
+void unset_variable(const char* name);
+
 // The name of the driver that CTest chose ("lavapipe", "lavapipe-new", "swiftshader"); "lavapipe"
 // by default.
 std::string driver_name();

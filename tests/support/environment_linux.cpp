@@ -22,6 +22,9 @@ void set_own_lock() {
   setenv("TALLY_PROFILING_LOCK", ("tally-test-" + std::to_string(getpid())).c_str(), 0);
 }
 
+void set_variable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+void unset_variable(const char* name) { unsetenv(name); }
+
 // Collects the names first: no library may be opened while the list is locked.
 void keep_libraries_loaded() {
   std::vector<std::string> names;

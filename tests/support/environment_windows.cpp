@@ -11,8 +11,8 @@ namespace tally::test {
 namespace {
 
 // Wine hides the variables of Linux that begin with VK_.
-void set_variable(const char* name, const std::string& value) {
-  if (std::getenv(name) == nullptr) _putenv_s(name, value.c_str());
+void set_default(const char* name, const std::string& value) {
+  if (std::getenv(name) == nullptr) set_variable(name, value);
 }
 
 }  // namespace
@@ -22,12 +22,15 @@ void set_default_environment() {
   std::array<wchar_t, 32768> program;
   ::GetModuleFileNameW(nullptr, program.data(), program.size());
   const std::filesystem::path folder = std::filesystem::path(program.data()).parent_path();
-  set_variable("VK_ADD_LAYER_PATH", (folder.parent_path() / "lib").string());
+  set_default("VK_ADD_LAYER_PATH", (folder.parent_path() / "lib").string());
 }
 
 void set_own_lock() {
-  set_variable("TALLY_PROFILING_LOCK", "tally-test-" + std::to_string(::GetCurrentProcessId()));
+  set_default("TALLY_PROFILING_LOCK", "tally-test-" + std::to_string(::GetCurrentProcessId()));
 }
+
+void set_variable(const char* name, const std::string& value) { _putenv_s(name, value.c_str()); }
+void unset_variable(const char* name) { _putenv_s(name, ""); }
 
 void keep_libraries_loaded() {}
 
