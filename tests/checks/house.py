@@ -11,7 +11,7 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 631  # of them 15 for Windows
+MOST_FILES = 637  # of them 15 for Windows
 LEAST_MEDIAN = 124
 MOST_LINES = 600
 MOST_DEPTH = 15  # of a chain of includes

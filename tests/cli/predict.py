@@ -41,14 +41,27 @@ def device():
         return json.load(file)
 
 
+class Memory(unittest.TestCase):
+    def test_a_capture_of_accesses_to_memory_is_predicted(self):
+        succeed("run", "--egl", "off", "--memory=32", "-o", "memory.tally", "--", LANTERNS, *FRAMES)
+
+        def shares(file):
+            rows = json.loads(succeed("predict", "--device", "device.json", "--format", "json", file))["tables"][0]["rows"]
+            return {row["work"]: row["share"] for row in rows}
+        with_sectors, without = shares("memory.tally"), shares("counted.tally")
+        self.assertEqual(with_sectors.keys(), without.keys())
+        self.assertAlmostEqual(sum(with_sectors.values()), 100, places=3)
+
+
 class Calibration(unittest.TestCase):
     def test_all_numbers_are_finite_and_not_negative_and_say_where_they_are_from(self):
         numbers = device()["numbers"]
         self.assertGreater(len(numbers), 50)
         for name, number in numbers.items():
             self.assertTrue(math.isfinite(number["value"]) and number["value"] >= 0, name)
-            self.assertIn(number["unit"], ("ps", "invocations", "exponent"))
-        for name in ("fma", "buffer_bytes_loaded", "special_function", "texture_samples", "dispatch"):
+            self.assertIn(number["unit"], ("ps", "invocations", "exponent", "times"))
+        for name in ("fma", "buffer_bytes_loaded", "special_function", "texture_samples", "dispatch", "pass", "fragment",
+                     "graphics_arithmetic", "graphics_memory", "graphics_texture"):
             self.assertGreater(numbers[name]["value"], 0, name)
             self.assertNotEqual(numbers[name]["kernel"], "")
 

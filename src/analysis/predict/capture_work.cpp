@@ -1,12 +1,14 @@
 #include "analysis/predict/capture_work.h"
 
 #include <fmt/format.h>
+#include <vulkan/vulkan_core.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -33,6 +35,7 @@ class WorkFinder {
     note_times();
     note_uncounted();
     if (Status counted = count(); !counted) return counted.error();
+    if (Status counted = count_accesses(); !counted) return counted.error();
     for (CapturedWork& work : result_.works) per_run(work);
     if (!model_.devices.empty()) result_.device = model_.devices.front().name;
     return std::move(result_);
@@ -58,6 +61,10 @@ class WorkFinder {
     const std::string name = pass_text(&pass), label = label_of(pass.label);
     const uint32_t work = work_of(fmt::format("pass|{}|{}|{}", name, label, pass.row.attachments),
                                   name, WorkKind::Pass);
+    const auto attachments = nlohmann::json::parse(pass.row.attachments, nullptr, false);
+    result_.works[work].work.attachment_pixels =
+        static_cast<double>(attachments.is_array() ? attachments.size() : 0) * pass.row.width *
+        pass.row.height * std::max(pass.row.layers, 1U);
     result_.works[work].runs += pass.runs;
     work_of_pass_.push_back(work);
   }
@@ -75,8 +82,23 @@ class WorkFinder {
           work_of(fmt::format("command|{}|{}|{}", hash, call, label_of(command.label)), name,
                   WorkKind::Dispatch));
       result_.works[work_of_command_.back()].runs += command.runs;
+      if (command.call != kNone)
+        result_.works[work_of_command_.back()].work.workgroups +=
+            command.runs * workgroups_of(model_.calls[command.call]);
     }
     result_.works[work_of_command_.back()].work.commands += command.runs;
+  }
+
+  // 0 for indirect dispatches, whose size is not in the call.
+  static double workgroups_of(const Call& call) {
+    double product = 1;
+    bool known = false;
+    for (size_t i = 0; i < call.parameters.size(); ++i) {
+      if (!call.parameter_names[i].starts_with("groupCount")) continue;
+      known = true;
+      product *= static_cast<double>(call.parameters[i]);
+    }
+    return known ? product : 0;
   }
 
   // Each execution alone, so that the first use of a pipeline has no time.
@@ -135,8 +157,36 @@ class WorkFinder {
     Work& work = result_.works[of.work].work;
     for (size_t c = 0; c < spirv::kCostClassCount; ++c)
       work.counts[c] += of.executions * static_cast<double>(mix[static_cast<CostClass>(c)]);
-    if (of.block == code->entry_block) work.invocations += of.executions;
+    if (of.block == code->entry_block) {
+      work.invocations += of.executions;
+      const uint32_t stage = model_.shaders[of.shader].stage;
+      if (stage == VK_SHADER_STAGE_FRAGMENT_BIT) work.fragments += of.executions;
+      if (stage == VK_SHADER_STAGE_VERTEX_BIT ||
+          stage == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT)
+        work.vertices += of.executions;
+    }
     result_.blocks.push_back(of);
+    return {};
+  }
+
+  // Nothing in a capture without --memory.
+  Status count_accesses() {
+    struct Access {
+      double bytes = 0, sectors = 0;
+    };
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Access> accesses;
+    Status visited = visit_site_values(model_, {}, [&](const SiteValue& site) {
+      const uint32_t work = work_of_command_[site.command];
+      const auto value = static_cast<double>(site.value);
+      Access& access = accesses[{work, site.shader, site.site}];
+      if (site.slot == spirv::SiteSlot::RequestedBytes) access.bytes += value;
+      if (site.slot == spirv::SiteSlot::Sectors) access.sectors += value;
+      if (site.slot == spirv::SiteSlot::ExtraPasses) result_.works[work].work.extra_passes += value;
+    });
+    if (!visited) return visited;
+    for (const auto& [key, access] : accesses)
+      result_.works[std::get<0>(key)].work.spread_sectors +=
+          std::max(access.sectors - access.bytes / spirv::kSectorBytes, 0.0);
     return {};
   }
 
@@ -144,6 +194,9 @@ class WorkFinder {
     const double runs = std::max(of.runs, 1.0);
     for (double& count : of.work.counts) count /= runs;
     of.work.invocations /= runs;
+    for (double* const sum : {&of.work.vertices, &of.work.fragments, &of.work.workgroups,
+                              &of.work.spread_sectors, &of.work.extra_passes})
+      *sum /= runs;
     of.work.commands /= runs;
   }
 
@@ -168,13 +221,13 @@ std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const C
   struct Sums {
     std::array<double, kResources> by_resource{};
   };
-  std::vector<double> scale;
+  std::vector<std::array<double, kResources>> scale;  // of the seconds of classes
   for (const CapturedWork& of : works.works) {
     const WorkTime time = device.time_of(of.work);
-    double in_turn = of.work.invocations * device.invocation.value;
-    for (size_t c = 0; c < spirv::kCostClassCount; ++c)
-      in_turn += of.work.counts[c] * device.classes[c].value;
-    scale.push_back(in_turn > 0 ? (time.seconds - time.fixed) / in_turn : 0);
+    const double in_turn = std::accumulate(time.by_resource.begin(), time.by_resource.end(), 0.0);
+    auto& factors = scale.emplace_back();
+    for (size_t r = 0; r < kResources; ++r)
+      factors[r] = in_turn > 0 ? time.slowdown[r] * (time.seconds - time.fixed) / in_turn : 0;
   }
   std::map<std::pair<std::string, std::string>, Sums> sums;
   for (const WorkBlock& of : works.blocks) {
@@ -189,9 +242,10 @@ std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const C
       const spirv::InstructionMix& mix = code->map.kept(line);
       for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
         const auto cost = static_cast<CostClass>(c);
-        sum.by_resource[static_cast<size_t>(resource_of(cost))] +=
-            of.executions * static_cast<double>(mix[cost]) * device.classes[c].value *
-            scale[of.work];
+        const auto resource = static_cast<size_t>(resource_of(cost));
+        sum.by_resource[resource] += of.executions * static_cast<double>(mix[cost]) *
+                                     device.seconds_of(cost, works.works[of.work].work.kind) *
+                                     scale[of.work][resource];
       }
     }
   }
@@ -229,17 +283,37 @@ Status add_program(const std::string& counted, const std::string& plain, DeviceM
   for (const CapturedWork& work : timed->works) {
     if (work.seconds) seconds[work.key] = *work.seconds;
   }
-  size_t added = 0;
-  for (const CapturedWork& work : works->works) {
-    const auto found = seconds.find(work.key);
-    if (found == seconds.end() || !work.counted || work.work.invocations == 0) continue;
-    const WorkTime time = device.time_of(work.work);
-    device.program_works.push_back(
-        {std::filesystem::path(counted).stem().string(), work.name, work.work.kind, found->second,
-         time.seconds, work.work[CostClass::Instruction], work.work.bytes(), time.bound});
-    ++added;
+  // Commands that differ in their labels alone are one kind: a program of many labels would
+  // otherwise be its most frequent command many times over.
+  struct Kind {
+    double runs = 0, longest = 0;
+    DeviceModel::ProgramWork sums;
+  };
+  std::map<std::pair<WorkKind, std::string>, Kind> kinds;
+  for (const CapturedWork& of : works->works) {
+    const auto found = seconds.find(of.key);
+    if (found == seconds.end() || !of.counted || of.work.invocations == 0) continue;
+    const WorkTime time = device.time_of(of.work);
+    Kind& kind = kinds[{of.work.kind, of.name}];
+    kind.runs += of.runs;
+    kind.sums.measured += of.runs * found->second;
+    kind.sums.modelled += of.runs * time.seconds;
+    kind.sums.instructions += of.runs * of.work[CostClass::Instruction];
+    kind.sums.bytes += of.runs * of.work.bytes();
+    if (time.seconds > kind.longest) {
+      kind.longest = time.seconds;
+      kind.sums.bound = time.bound;
+    }
   }
-  if (added == 0)
+  for (auto& [key, kind] : kinds) {
+    DeviceModel::ProgramWork work = kind.sums;
+    work.program = std::filesystem::path(counted).stem().string();
+    std::tie(work.kind, work.name) = key;
+    for (double* const sum : {&work.measured, &work.modelled, &work.instructions, &work.bytes})
+      *sum /= kind.runs;
+    device.program_works.push_back(std::move(work));
+  }
+  if (kinds.empty())
     return Error{
         fmt::format("{} and {} have no dispatch or pass in common that is counted in one "
                     "and timed in the other after its first use",

@@ -16,7 +16,7 @@ using spirv::CostClass;
 using NumberJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tally-device";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
 constexpr size_t kLargestFile = size_t{16} << 20;
@@ -27,8 +27,8 @@ constexpr double kMaxMedianError = 0.20;
 constexpr double kMaxPercentile90 = 0.60;
 
 constexpr std::array<std::string_view, kResources> kResourceNames = {
-    "issue",   "special functions", "memory",         "shared memory",
-    "texture", "atomics",           "synchronisation"};
+    "issue",   "special functions", "memory",          "shared memory",
+    "texture", "atomics",           "synchronisation", "raster"};
 
 std::string id_of(size_t cost) {
   return std::string(catalogue::counter(spirv::counter_of(static_cast<CostClass>(cost))).id);
@@ -42,9 +42,18 @@ struct NamedNumber {
 };
 constexpr NamedNumber kNamed[] = {
     {"invocation", "ps", &DeviceModel::invocation},
+    {"workgroup", "ps", &DeviceModel::workgroup},
+    {"spread_sector", "ps", &DeviceModel::spread_sector},
+    {"extra_pass", "ps", &DeviceModel::extra_pass},
+    {"vertex", "ps", &DeviceModel::vertex},
+    {"fragment", "ps", &DeviceModel::fragment},
+    {"attachment_pixel", "ps", &DeviceModel::attachment_pixel},
     {"dispatch", "ps", &DeviceModel::dispatch},
     {"draw", "ps", &DeviceModel::draw},
     {"pass", "ps", &DeviceModel::pass},
+    {"graphics_arithmetic", "times", &DeviceModel::graphics_arithmetic},
+    {"graphics_memory", "times", &DeviceModel::graphics_memory},
+    {"graphics_texture", "times", &DeviceModel::graphics_texture},
     {"needed_invocations", "invocations", &DeviceModel::needed_invocations},
     {"needed_invocations_memory", "invocations", &DeviceModel::needed_invocations_memory},
     {"overlap", "exponent", &DeviceModel::overlap},
@@ -234,30 +243,50 @@ std::string ProgramErrors::why_no_time() const {
   return {};
 }
 
+double DeviceModel::seconds_of(CostClass cost, WorkKind kind) const {
+  const bool is_register = kind == WorkKind::Dispatch && cost == CostClass::VaryingLoad;
+  return is_register ? 0 : classes[static_cast<size_t>(cost)].value;
+}
+
 WorkTime DeviceModel::time_of(const Work& work) const {
   WorkTime time;
+  const bool is_pass = work.kind == WorkKind::Pass;
   for (size_t c = 0; c < spirv::kCostClassCount; ++c)
     time.by_resource[static_cast<size_t>(resource_of(static_cast<CostClass>(c)))] +=
-        work.counts[c] * classes[c].value;
-  time.by_resource[static_cast<size_t>(Resource::Issue)] += work.invocations * invocation.value;
-  // Few invocations cannot fill the device: each waits for its own results.
-  const double invocations = std::max(work.invocations, 1.0);
-  const auto waiting = [&](const DeviceNumber& needed) {
-    return std::max(1.0, needed.value / invocations);
+        work.counts[c] * seconds_of(static_cast<CostClass>(c), work.kind);
+  const auto of = [&](Resource resource) -> double& {
+    return time.by_resource[static_cast<size_t>(resource)];
   };
+  of(Resource::Memory) += work.spread_sectors * spread_sector.value;
+  of(Resource::Shared) += work.extra_passes * extra_pass.value;
+  if (!is_pass)
+    of(Resource::Issue) += work.invocations * invocation.value + work.workgroups * workgroup.value;
+  const double invocations = std::max(work.invocations, 1.0);
   for (size_t r = 0; r < kResources; ++r) {
     const auto resource = static_cast<Resource>(r);
-    const bool is_memory = resource == Resource::Memory || resource == Resource::Texture ||
-                           resource == Resource::Atomics;
-    time.by_resource[r] *= waiting(is_memory ? needed_invocations_memory : needed_invocations);
+    const bool is_texture = resource == Resource::Texture;
+    const bool is_memory =
+        is_texture || resource == Resource::Memory || resource == Resource::Atomics;
+    double slower = 1;
+    if (is_pass)
+      slower = (is_texture  ? graphics_texture
+                : is_memory ? graphics_memory
+                            : graphics_arithmetic)
+                   .value;
+    // Few invocations cannot fill the device: each waits for its own results.
+    const double needed = (is_memory ? needed_invocations_memory : needed_invocations).value;
+    time.slowdown[r] = std::max(slower, needed / invocations);
+    time.by_resource[r] *= time.slowdown[r];
   }
+  if (is_pass)
+    of(Resource::Raster) = work.vertices * vertex.value + work.fragments * fragment.value +
+                           work.attachment_pixels * attachment_pixel.value;
   const double longest = *std::ranges::max_element(time.by_resource);
   double sum = 0;
   for (const double part : time.by_resource)
     sum += longest > 0 ? std::pow(part / longest, overlap.value) : 0;
   const double shaders = longest > 0 ? longest * std::pow(sum, 1 / overlap.value) : 0;
-  time.fixed = work.kind == WorkKind::Pass ? pass.value + work.commands * draw.value
-                                           : work.commands * dispatch.value;
+  time.fixed = is_pass ? pass.value + work.commands * draw.value : work.commands * dispatch.value;
   time.seconds = shaders + time.fixed;
   const auto largest =
       static_cast<size_t>(std::ranges::max_element(time.by_resource) - time.by_resource.begin());

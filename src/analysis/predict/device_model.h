@@ -16,8 +16,17 @@
 namespace tally::analysis {
 
 // Used by classes of instructions. Resources overlap; the classes of one resource do not.
-enum class Resource : uint8_t { Issue, Special, Memory, Shared, Texture, Atomics, Synchronisation };
-inline constexpr size_t kResources = 7;
+enum class Resource : uint8_t {
+  Issue,
+  Special,
+  Memory,
+  Shared,
+  Texture,
+  Atomics,
+  Synchronisation,
+  Raster  // no class: vertices, fragments and pixels of passes
+};
+inline constexpr size_t kResources = 8;
 
 std::string_view name_of(Resource resource);
 Resource resource_of(spirv::CostClass cost);
@@ -33,7 +42,15 @@ struct Work {
   WorkKind kind = WorkKind::Dispatch;
   std::array<double, spirv::kCostClassCount> counts{};  // of what is left once compiled
   double invocations = 0;                               // of all stages
-  double commands = 1;                                  // dispatches or draws
+  double vertices = 0;           // of them, of vertex and tessellation evaluation shaders
+  double fragments = 0;          // of them, of fragment shaders
+  double workgroups = 0;         // of a dispatch
+  double attachment_pixels = 0;  // of a pass: its size times its layers and attachments
+  double commands = 1;           // dispatches or draws
+  // Where the capture tells how subgroups access memory (tally run --memory): sectors of buffers
+  // beyond those that the bytes need, and passes over the banks of workgroup memory beyond the
+  // first.
+  double spread_sectors = 0, extra_passes = 0;
 
   double& operator[](spirv::CostClass cost) { return counts[static_cast<size_t>(cost)]; }
   double operator[](spirv::CostClass cost) const { return counts[static_cast<size_t>(cost)]; }
@@ -43,6 +60,8 @@ struct Work {
 struct WorkTime {
   double seconds = 0;  // without what programs add (ProgramErrors)
   std::array<double, kResources> by_resource{};
+  std::array<double, kResources>
+      slowdown{};  // of the classes of each, where the device is not full
   double fixed = 0;
   // "issue", "memory" ...; "fixed cost" where that is more than half.
   std::string bound;
@@ -78,8 +97,13 @@ struct DeviceModel {
   double clock_spread = 0;  // of the timing kernel: slowest / fastest - 1
 
   std::array<DeviceNumber, spirv::kCostClassCount> classes{};  // seconds of one operation
-  DeviceNumber invocation;                                     // seconds of one invocation
+  DeviceNumber invocation, workgroup;                          // seconds of one, of a dispatch
+  DeviceNumber vertex, fragment, attachment_pixel;             // seconds of one, of a pass
   DeviceNumber dispatch, draw, pass;                           // seconds of one
+  DeviceNumber spread_sector, extra_pass;                      // seconds of one
+  // How much slower classes are in passes than in dispatches: some GPUs draw with a part of their
+  // processors.
+  DeviceNumber graphics_arithmetic{1}, graphics_memory{1}, graphics_texture{1};
   DeviceNumber needed_invocations;         // below which arithmetic waits for itself
   DeviceNumber needed_invocations_memory;  // the same for memory
   DeviceNumber overlap;                    // the exponent of the soft maximum
@@ -101,6 +125,8 @@ struct DeviceModel {
   };
   std::vector<ProgramWork> program_works;  // what `errors` were made of
 
+  // One operation takes this where the device is full; the inputs of compute shaders are registers.
+  double seconds_of(spirv::CostClass cost, WorkKind kind) const;
   WorkTime time_of(const Work& work) const;
 
   std::string to_json() const;

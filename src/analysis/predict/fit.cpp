@@ -156,11 +156,11 @@ class KernelFit {
 
 }  // namespace
 
-Result<Work> work_of_loop(std::span<const uint32_t> words, double invocations, double iterations) {
+Result<Work> work_of_loop(std::span<const uint32_t> words, spv::ExecutionModel stage,
+                          double invocations, double iterations) {
   const auto module = spirv::Module::parse(words);
   if (!module) return module.error();
-  const auto map = spirv::BlockMap::build(*module, spv::ExecutionModel::GLCompute, "main",
-                                          spirv::CostDetail::Kept);
+  const auto map = spirv::BlockMap::build(*module, stage, "main", spirv::CostDetail::Kept);
   if (!map) return map.error();
   uint32_t header = 0, merge = 0;  // label ids
   Work work;
@@ -234,28 +234,32 @@ void fit_kernels(std::span<const MeasuredKernel> kernels, DeviceModel& device) {
   device.overlap.residual = std::sqrt(least);
 }
 
-double spearman(std::span<const double> a, std::span<const double> b) {
-  const auto ranks = [](std::span<const double> values) {
+double spearman(std::span<const double> a, std::span<const double> b,
+                std::span<const double> weights) {
+  // The rank of a value is the weight of what lies below, and half the weight of its equals.
+  const auto ranks = [&](std::span<const double> values) {
     std::vector<size_t> order(values.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::stable_sort(order, {}, [&](size_t i) { return values[i]; });
     std::vector<double> result(values.size());
+    double below = 0;
     for (size_t first = 0; first < order.size();) {
       size_t end = first;
-      while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
-      for (size_t i = first; i < end; ++i)
-        result[order[i]] = static_cast<double>(first + end - 1) / 2;  // ties share their mean
-      first = end;
+      double equal = 0;
+      while (end < order.size() && values[order[end]] == values[order[first]])
+        equal += weights[order[end++]];
+      for (; first < end; ++first) result[order[first]] = below + equal / 2;
+      below += equal;
     }
     return result;
   };
   const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = static_cast<double>(x.size() - 1) / 2;
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0), mean = total / 2;
   double xy = 0, xx = 0, yy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
+    xy += weights[i] * (x[i] - mean) * (y[i] - mean);
+    xx += weights[i] * (x[i] - mean) * (x[i] - mean);
+    yy += weights[i] * (y[i] - mean) * (y[i] - mean);
   }
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
@@ -336,12 +340,6 @@ std::optional<double> coverage_of(const ProgramLogs& logs) {
   return sum / static_cast<double>(logs.size());
 }
 
-double middle(std::vector<double> values, double part) {
-  std::ranges::sort(values);
-  return values[std::min(values.size() - 1,
-                         static_cast<size_t>(part * static_cast<double>(values.size())))];
-}
-
 // `modelled` and `measured` are those of `logs`, in order.
 ProgramErrors errors_of(const ProgramLogs& logs, const std::vector<double>& modelled,
                         const std::vector<double>& measured) {
@@ -349,16 +347,18 @@ ProgramErrors errors_of(const ProgramLogs& logs, const std::vector<double>& mode
   const ProgramLogs off = logs.size() > 1 ? left_out(logs) : logs;
   const Interval interval = interval_of(off);
   errors.low = interval.low, errors.high = interval.high;
-  std::vector<double> relative, predicted;
-  for (const auto& program : off) {
-    for (const double value : program) {
-      relative.push_back(std::abs(std::exp(-value) - 1));  // predicted / measured - 1
-      predicted.push_back(measured[predicted.size()] * std::exp(-value));
+  ProgramLogs relative = off;
+  std::vector<double> predicted, weights;
+  for (size_t p = 0; p < off.size(); ++p) {
+    for (size_t i = 0; i < off[p].size(); ++i) {
+      relative[p][i] = std::abs(std::exp(-off[p][i]) - 1);  // predicted / measured - 1
+      predicted.push_back(measured[predicted.size()] * std::exp(-off[p][i]));
+      weights.push_back(1 / static_cast<double>(off[p].size()));
     }
   }
-  errors.spearman = spearman(predicted, measured);
-  errors.median_error = middle(relative, 0.5);
-  errors.percentile_90 = middle(relative, 0.9);
+  errors.spearman = spearman(predicted, measured, weights);
+  errors.median_error = quantile(relative, 0.5, 1).value_or(0);
+  errors.percentile_90 = quantile(relative, 0.9, 1).value_or(0);
   if (logs.size() > 1) errors.coverage = coverage_of(logs);
   errors.min_seconds = *std::ranges::min_element(modelled);
   errors.max_seconds = *std::ranges::max_element(modelled);

@@ -13,7 +13,8 @@ namespace tally::analysis {
 
 // The work of `iterations` of the loop of a calibration kernel, which has no other branch, in each
 // of `invocations`; without what is outside of the loop.
-Result<Work> work_of_loop(std::span<const uint32_t> words, double invocations, double iterations);
+Result<Work> work_of_loop(std::span<const uint32_t> words, spv::ExecutionModel stage,
+                          double invocations, double iterations);
 
 struct MeasuredKernel {
   std::string name;
@@ -33,7 +34,8 @@ void fit_kernels(std::span<const MeasuredKernel> kernels, DeviceModel& device);
 // Sets `errors` and `ratio_errors` from `program_works`.
 void fit_programs(DeviceModel& device);
 
-// The rank correlation of two lists of the same size.
-double spearman(std::span<const double> a, std::span<const double> b);
+// The rank correlation of two lists, whose elements weigh as `weights` says; all are of one size.
+double spearman(std::span<const double> a, std::span<const double> b,
+                std::span<const double> weights);
 
 }  // namespace tally::analysis

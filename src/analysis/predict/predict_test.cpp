@@ -121,7 +121,7 @@ TEST(WorkOfLoop, counts_what_the_loop_repeats_and_nothing_else) {
     OpStore %at %i
     OpReturn
     OpFunctionEnd)");
-  const auto work = work_of_loop(words, 64, 10);
+  const auto work = work_of_loop(words, spv::ExecutionModel::GLCompute, 64, 10);
   ASSERT_TRUE(work.ok()) << work.error().message;
   EXPECT_EQ((*work)[CostClass::Atomic], 640);
   EXPECT_EQ((*work)[CostClass::Int32], 1280);
@@ -224,9 +224,14 @@ TEST(ProgramErrors, ratios_of_a_program_do_not_have_what_its_works_share) {
 }
 
 TEST(Spearman, is_one_for_equal_order_and_shares_ranks_of_ties) {
-  EXPECT_DOUBLE_EQ(spearman(std::vector<double>{1, 5, 9}, std::vector<double>{2, 3, 100}), 1);
-  EXPECT_DOUBLE_EQ(spearman(std::vector<double>{1, 5, 9}, std::vector<double>{3, 2, 1}), -1);
-  EXPECT_NEAR(spearman(std::vector<double>{1, 1, 2}, std::vector<double>{1, 2, 3}), 0.866, 0.001);
+  using List = std::vector<double>;
+  const List equal = {1, 1, 1};
+  EXPECT_DOUBLE_EQ(spearman(List{1, 5, 9}, List{2, 3, 100}, equal), 1);
+  EXPECT_DOUBLE_EQ(spearman(List{1, 5, 9}, List{3, 2, 1}, equal), -1);
+  EXPECT_NEAR(spearman(List{1, 1, 2}, List{1, 2, 3}, equal), 0.866, 0.001);
+  // An element of weight 2 is as two equal ones.
+  EXPECT_NEAR(spearman(List{1, 3, 2}, List{1, 2, 3}, List{2, 1, 1}),
+              spearman(List{1, 1, 3, 2}, List{1, 1, 2, 3}, List{1, 1, 1, 1}), 1e-12);
 }
 
 TEST(DeviceFile, is_read_as_it_was_written) {
@@ -239,6 +244,63 @@ TEST(DeviceFile, is_read_as_it_was_written) {
   const auto read = DeviceModel::parse("device.json", text);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->to_json(), text);
+}
+
+TEST(TimeOfAPass, is_that_of_the_graphics_part_of_the_device_and_of_what_it_draws) {
+  DeviceModel device = known_device(1);
+  device.needed_invocations.value = 1000;
+  device.graphics_arithmetic.value = 30;
+  device.graphics_memory.value = 20;
+  device.graphics_texture.value = 10;
+  device.vertex.value = 2e-9;
+  device.fragment.value = 3e-10;
+  device.attachment_pixel.value = 1e-10;
+  device.pass.value = 5e-6;
+  device.draw.value = 1e-6;
+  Work work{.kind = WorkKind::Pass};
+  work[CostClass::Fma] = 1e6;            // 1 us in a dispatch
+  work[CostClass::BufferLoad] = 1e5;     // 2 us
+  work[CostClass::TextureSample] = 1e5;  // 6 us
+  work.fragments = 1e5;
+  work.vertices = 300;
+  work.invocations = 1e5 + 300;
+  work.attachment_pixels = 2e5;
+  work.commands = 4;
+  const WorkTime time = device.time_of(work);
+  EXPECT_NEAR(time.fixed, 9e-6, 1e-12);
+  EXPECT_NEAR(time.by_resource[static_cast<size_t>(Resource::Issue)], 30e-6, 1e-12);
+  EXPECT_NEAR(time.by_resource[static_cast<size_t>(Resource::Memory)], 40e-6, 1e-12);
+  EXPECT_NEAR(time.by_resource[static_cast<size_t>(Resource::Texture)], 60e-6, 1e-12);
+  EXPECT_NEAR(time.by_resource[static_cast<size_t>(Resource::Raster)], 0.6e-6 + 30e-6 + 20e-6,
+              1e-12);
+  EXPECT_EQ(time.bound, "texture");
+  // Ten invocations wait as long as in a dispatch.
+  work.invocations = 10;
+  EXPECT_NEAR(device.time_of(work).by_resource[static_cast<size_t>(Resource::Issue)], 100e-6,
+              1e-12);
+}
+
+TEST(TimeOfADispatch, is_that_of_its_workgroups_and_of_how_subgroups_access_memory) {
+  DeviceModel device = known_device(1);
+  device.invocation.value = 1e-12;
+  device.workgroup.value = 5e-10;
+  device.spread_sector.value = 2e-12;
+  device.extra_pass.value = 3e-12;
+  device.dispatch.value = 4e-6;
+  Work work;
+  work.invocations = 1e6;
+  work.workgroups = 1e4;
+  work[CostClass::BufferLoad] = 1e6;   // 20 us
+  work[CostClass::VaryingLoad] = 1e9;  // a register
+  device.classes[static_cast<size_t>(CostClass::VaryingLoad)].value = 1e-9;
+  const WorkTime close = device.time_of(work);
+  EXPECT_NEAR(close.by_resource[static_cast<size_t>(Resource::Issue)], 6e-6, 1e-12);
+  EXPECT_NEAR(close.seconds, 4e-6 + 6e-6 + 20e-6, 1e-12);
+  work.spread_sectors = 1e7;
+  work.extra_passes = 1e7;
+  const WorkTime spread = device.time_of(work);
+  EXPECT_NEAR(spread.seconds - close.seconds, 20e-6 + 30e-6, 1e-12);
+  EXPECT_EQ(spread.bound, "memory");
 }
 
 TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
@@ -255,7 +317,7 @@ TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
     text.replace(text.find(from), from.size(), to);
     return error_of(text);
   };
-  EXPECT_THAT(with("\"version\": 1", "\"version\": 2"), HasSubstr("of version 2"));
+  EXPECT_THAT(with("\"version\": 2", "\"version\": 3"), HasSubstr("of version 3"));
   EXPECT_THAT(with("\"date\"", "\"day\""), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4", "\"value\": -4"), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4.0", "\"value\": \"x\""), HasSubstr("damaged device file"));

@@ -9,7 +9,11 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
 
+#if defined(KERNEL_empty_wide)
+layout(local_size_x = 256) in;
+#else
 layout(local_size_x = 64) in;
+#endif
 layout(set = 0, binding = 0) buffer Words {
   uint words[];
 };
@@ -36,6 +40,11 @@ shared uint tile[1024];
 #define FOUR(x) x x x x
 #define SIXTEEN(x) FOUR(FOUR(x))
 
+#if defined(KERNEL_empty) || defined(KERNEL_empty_wide)
+void main() {
+  if (gl_GlobalInvocationID.x == push.odd) words[0] = push.count;
+}
+#else
 void main() {
   // Read once: a read of a push constant in the loop would count as one.
   const uint count = push.count, mask = push.mask, stride = push.stride, odd = push.odd;
@@ -52,7 +61,7 @@ void main() {
   const uint64_t g = odd;
 #endif
 #if defined(KERNEL_barrier) || defined(KERNEL_shared_load) || defined(KERNEL_shared_store) || \
-    defined(KERNEL_special_and_shared)
+    defined(KERNEL_special_and_shared) || defined(KERNEL_conflicting)
   const uint lane = gl_LocalInvocationIndex;
   tile[lane * 16] = u;
   barrier();
@@ -84,6 +93,8 @@ void main() {
     u = u * odd + v;
 #elif defined(KERNEL_load)
     SIXTEEN(u += words[(id + v) & mask]; v += stride;)
+#elif defined(KERNEL_spread_load)
+    SIXTEEN(u += words[((id + v) * 32u) & mask]; v += stride;)  // each in a line of its own
 #elif defined(KERNEL_vector_load)
     uvec4 w;
     FOUR(w = vectors[((id + v) & mask) >> 2]; u += w.x ^ w.y ^ w.z ^ w.w; v += stride;)
@@ -97,6 +108,8 @@ void main() {
     SIXTEEN(u += values[uniform_index & 63u].x; uniform_index += stride;)
 #elif defined(KERNEL_shared_load)
     SIXTEEN(u += tile[(lane + v) & 1023u]; v += stride;)
+#elif defined(KERNEL_conflicting)
+    SIXTEEN(u += tile[((lane + v) * 32u) & 1023u]; v += stride;)  // 32 words of one bank
 #elif defined(KERNEL_shared_store)
     SIXTEEN(tile[(lane + v) & 1023u] = u; v += stride;)
 #elif defined(KERNEL_atomic)
@@ -111,11 +124,11 @@ void main() {
 #elif defined(KERNEL_sample)
     FOUR(a += textureLod(picture, a.xy + vec2(c.x, float(i) * b.x), 0.0) * small;)
 #elif defined(KERNEL_fetch)
-    FOUR(a += texelFetch(picture, ivec2(v & 255u, u & 255u), 0); v += stride; u += 1;)
+    FOUR(a += texelFetch(picture, ivec2(u & 255u, v >> 8 & 255u), 0); v += stride; u += 1;)
 #elif defined(KERNEL_image_load)
-    FOUR(a += imageLoad(stored, ivec2(v & 255u, u & 255u)); v += stride; u += 1;)
+    FOUR(a += imageLoad(stored, ivec2(u & 255u, v >> 8 & 255u)); v += stride; u += 1;)
 #elif defined(KERNEL_image_store)
-    FOUR(imageStore(stored, ivec2(v & 255u, u & 255u), a); v += stride; u += 1;)
+    FOUR(imageStore(stored, ivec2(u & 255u, v >> 8 & 255u), a); v += stride; u += 1;)
 #elif defined(KERNEL_fma_and_load)
     FOUR(a = fma(a, b, c); d = fma(d, b, c);)
     u += words[(id + v) & mask];
@@ -136,3 +149,4 @@ void main() {
   const vec4 sum = a + d;
   if (sum.x + sum.y + sum.z + sum.w + float(u ^ v) == push.never) words[id & mask] = u;
 }
+#endif

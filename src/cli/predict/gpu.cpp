@@ -5,91 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace tally::cli {
 namespace {
 
-constexpr uint32_t kMaxDispatches = 16;  // of one submission
+constexpr uint32_t kMaxRuns = 16;  // of one submission
 constexpr uint32_t kPictureSize = 256;
 constexpr VkDeviceSize kUniformBytes = 1024;
 constexpr uint64_t kMaxRunNanoseconds = 20'000'000'000;  // nanoseconds; the device is given up then
-
-#define TALLY_INSTANCE_FUNCTIONS(X)         \
-  X(DestroyInstance)                        \
-  X(EnumeratePhysicalDevices)               \
-  X(GetPhysicalDeviceProperties2)           \
-  X(GetPhysicalDeviceFeatures)              \
-  X(GetPhysicalDeviceQueueFamilyProperties) \
-  X(GetPhysicalDeviceMemoryProperties)      \
-  X(CreateDevice)                           \
-  X(GetDeviceProcAddr)
-
-#define TALLY_DEVICE_FUNCTIONS(X) \
-  X(DestroyDevice)                \
-  X(DeviceWaitIdle)               \
-  X(GetDeviceQueue)               \
-  X(CreateBuffer)                 \
-  X(DestroyBuffer)                \
-  X(GetBufferMemoryRequirements)  \
-  X(BindBufferMemory)             \
-  X(CreateImage)                  \
-  X(DestroyImage)                 \
-  X(GetImageMemoryRequirements)   \
-  X(BindImageMemory)              \
-  X(CreateImageView)              \
-  X(DestroyImageView)             \
-  X(CreateSampler)                \
-  X(DestroySampler)               \
-  X(AllocateMemory)               \
-  X(FreeMemory)                   \
-  X(CreateDescriptorSetLayout)    \
-  X(DestroyDescriptorSetLayout)   \
-  X(CreateDescriptorPool)         \
-  X(DestroyDescriptorPool)        \
-  X(AllocateDescriptorSets)       \
-  X(UpdateDescriptorSets)         \
-  X(CreatePipelineLayout)         \
-  X(DestroyPipelineLayout)        \
-  X(CreateShaderModule)           \
-  X(DestroyShaderModule)          \
-  X(CreateComputePipelines)       \
-  X(DestroyPipeline)              \
-  X(CreateCommandPool)            \
-  X(DestroyCommandPool)           \
-  X(AllocateCommandBuffers)       \
-  X(BeginCommandBuffer)           \
-  X(EndCommandBuffer)             \
-  X(CmdBindPipeline)              \
-  X(CmdBindDescriptorSets)        \
-  X(CmdPushConstants)             \
-  X(CmdDispatch)                  \
-  X(CmdFillBuffer)                \
-  X(CmdClearColorImage)           \
-  X(CmdPipelineBarrier)           \
-  X(CmdResetQueryPool)            \
-  X(CmdWriteTimestamp)            \
-  X(CreateQueryPool)              \
-  X(DestroyQueryPool)             \
-  X(GetQueryPoolResults)          \
-  X(CreateFence)                  \
-  X(DestroyFence)                 \
-  X(ResetFences)                  \
-  X(WaitForFences)                \
-  X(QueueSubmit)
-
-#define TALLY_MEMBER(name) PFN_vk##name name = nullptr;
-struct InstanceFunctions {
-  TALLY_INSTANCE_FUNCTIONS(TALLY_MEMBER)
-};
-struct DeviceFunctions {
-  TALLY_DEVICE_FUNCTIONS(TALLY_MEMBER)
-};
-#undef TALLY_MEMBER
-
-Error failure(const char* call, VkResult result) {
-  return Error{fmt::format("{} failed: VkResult {}", call, static_cast<int>(result))};
-}
 
 class VulkanGpu : public Gpu {
  public:
@@ -98,7 +21,10 @@ class VulkanGpu : public Gpu {
   Status start(size_t number);
   const GpuFacts& facts() const override { return facts_; }
   Result<VkPipeline> make_kernel(std::span<const uint32_t> words) override;
-  Result<std::vector<double>> time(std::span<const KernelDispatch> dispatches) override;
+  Result<VkPipeline> make_pass_kernel(std::span<const uint32_t> fragment) override {
+    return passes_.make(fragment);
+  }
+  Result<std::vector<double>> time(std::span<const KernelRun> runs) override;
 
  private:
   Status load_instance();
@@ -106,7 +32,8 @@ class VulkanGpu : public Gpu {
   void describe();
   Status create_device();
   Status create_buffers();
-  Status create_picture();
+  Status create_picture(uint32_t size, VkImageUsageFlags usage, VkImage& image, VkImageView& view);
+  Status create_sampler();
   Status create_layout();
   void write_descriptors();
   Status create_commands();
@@ -128,13 +55,14 @@ class VulkanGpu : public Gpu {
   GpuFacts facts_;
   std::vector<VkDeviceMemory> memory_;
   VkBuffer words_ = VK_NULL_HANDLE, values_ = VK_NULL_HANDLE;
-  VkImage picture_ = VK_NULL_HANDLE;
-  VkImageView view_ = VK_NULL_HANDLE;
+  VkImage picture_ = VK_NULL_HANDLE, target_ = VK_NULL_HANDLE;
+  VkImageView view_ = VK_NULL_HANDLE, target_view_ = VK_NULL_HANDLE;
   VkSampler sampler_ = VK_NULL_HANDLE;
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkDescriptorPool set_pool_ = VK_NULL_HANDLE;
   VkDescriptorSet set_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  PassKernels passes_;  // where the device has graphics
   std::vector<VkPipeline> pipelines_;
   VkCommandPool command_pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
@@ -145,6 +73,7 @@ class VulkanGpu : public Gpu {
 VulkanGpu::~VulkanGpu() {
   if (device_ != VK_NULL_HANDLE) {
     vk_.DeviceWaitIdle(device_);
+    passes_.destroy();
     for (const VkPipeline pipeline : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
     vk_.DestroyFence(device_, fence_, nullptr);
     vk_.DestroyQueryPool(device_, queries_, nullptr);
@@ -153,8 +82,9 @@ VulkanGpu::~VulkanGpu() {
     vk_.DestroyDescriptorPool(device_, set_pool_, nullptr);
     vk_.DestroyDescriptorSetLayout(device_, set_layout_, nullptr);
     vk_.DestroySampler(device_, sampler_, nullptr);
-    vk_.DestroyImageView(device_, view_, nullptr);
-    vk_.DestroyImage(device_, picture_, nullptr);
+    for (const VkImageView view : {view_, target_view_})
+      vk_.DestroyImageView(device_, view, nullptr);
+    for (const VkImage image : {picture_, target_}) vk_.DestroyImage(device_, image, nullptr);
     vk_.DestroyBuffer(device_, values_, nullptr);
     vk_.DestroyBuffer(device_, words_, nullptr);
     for (const VkDeviceMemory memory : memory_) vk_.FreeMemory(device_, memory, nullptr);
@@ -168,8 +98,17 @@ Status VulkanGpu::start(size_t number) {
   if (status.ok()) status = choose_device(number);
   if (status.ok()) status = create_device();
   if (status.ok()) status = create_buffers();
-  if (status.ok()) status = create_picture();
+  if (status.ok())
+    status = create_picture(
+        kPictureSize,
+        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+        picture_, view_);
+  if (status.ok()) status = create_sampler();
   if (status.ok()) status = create_layout();
+  if (status.ok() && facts_.graphics)
+    status = create_picture(PassKernels::kSize, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, target_,
+                            target_view_);
+  if (status.ok() && facts_.graphics) status = passes_.create(vk_, device_, target_view_, layout_);
   if (status.ok()) status = create_commands();
   return status;
 }
@@ -188,10 +127,8 @@ Status VulkanGpu::load_instance() {
   VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
   if (const VkResult result = create(&info, nullptr, &instance_); result != VK_SUCCESS)
-    return failure("vkCreateInstance", result);
-#define TALLY_LOAD(name) vki_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name));
-  TALLY_INSTANCE_FUNCTIONS(TALLY_LOAD)
-#undef TALLY_LOAD
+    return call_failure("vkCreateInstance", result);
+  vki_.load([&](const char* name) { return get(instance_, name); });
   return {};
 }
 
@@ -209,9 +146,14 @@ Status VulkanGpu::choose_device(size_t number) {
   vki_.GetPhysicalDeviceQueueFamilyProperties(physical_, &families, nullptr);
   std::vector<VkQueueFamilyProperties> properties(families);
   vki_.GetPhysicalDeviceQueueFamilyProperties(physical_, &families, properties.data());
-  for (family_ = 0; family_ < families; ++family_) {
-    valid_bits_ = properties[family_].timestampValidBits;
-    if ((properties[family_].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && valid_bits_ != 0) return {};
+  // Passes and dispatches are timed on one queue.
+  constexpr VkQueueFlags kBoth = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+  for (const VkQueueFlags wanted : {kBoth, VkQueueFlags{VK_QUEUE_COMPUTE_BIT}}) {
+    for (family_ = 0; family_ < families; ++family_) {
+      valid_bits_ = properties[family_].timestampValidBits;
+      facts_.graphics = (properties[family_].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+      if ((properties[family_].queueFlags & wanted) == wanted && valid_bits_ != 0) return {};
+    }
   }
   return Error{facts_.name + " has no queue that computes and writes timestamps"};
 }
@@ -257,11 +199,8 @@ Status VulkanGpu::create_device() {
   info.pEnabledFeatures = &features;
   if (const VkResult result = vki_.CreateDevice(physical_, &info, nullptr, &device_);
       result != VK_SUCCESS)
-    return failure("vkCreateDevice", result);
-#define TALLY_LOAD(name) \
-  vk_.name = reinterpret_cast<PFN_vk##name>(vki_.GetDeviceProcAddr(device_, "vk" #name));
-  TALLY_DEVICE_FUNCTIONS(TALLY_LOAD)
-#undef TALLY_LOAD
+    return call_failure("vkCreateDevice", result);
+  vk_.load([&](const char* name) { return vki_.GetDeviceProcAddr(device_, name); });
   vk_.GetDeviceQueue(device_, family_, 0, &queue_);
   return {};
 }
@@ -282,7 +221,7 @@ Result<VkDeviceMemory> VulkanGpu::allocate(const VkMemoryRequirements& needs) {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   if (const VkResult result = vk_.AllocateMemory(device_, &info, nullptr, &memory);
       result != VK_SUCCESS)
-    return failure("vkAllocateMemory", result);
+    return call_failure("vkAllocateMemory", result);
   memory_.push_back(memory);
   return memory;
 }
@@ -293,14 +232,14 @@ Status VulkanGpu::make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBu
   info.usage = usage | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   if (const VkResult result = vk_.CreateBuffer(device_, &info, nullptr, &buffer);
       result != VK_SUCCESS)
-    return failure("vkCreateBuffer", result);
+    return call_failure("vkCreateBuffer", result);
   VkMemoryRequirements needs;
   vk_.GetBufferMemoryRequirements(device_, buffer, &needs);
   const auto memory = allocate(needs);
   if (!memory) return memory.error();
   if (const VkResult result = vk_.BindBufferMemory(device_, buffer, *memory, 0);
       result != VK_SUCCESS)
-    return failure("vkBindBufferMemory", result);
+    return call_failure("vkBindBufferMemory", result);
   return {};
 }
 
@@ -311,42 +250,46 @@ Status VulkanGpu::create_buffers() {
   return status;
 }
 
-Status VulkanGpu::create_picture() {
+Status VulkanGpu::create_picture(uint32_t size, VkImageUsageFlags usage, VkImage& image,
+                                 VkImageView& view) {
   VkImageCreateInfo info{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
   info.imageType = VK_IMAGE_TYPE_2D;
-  info.format = VK_FORMAT_R8G8B8A8_UNORM;
-  info.extent = {kPictureSize, kPictureSize, 1};
+  info.format = PassKernels::kFormat;
+  info.extent = {size, size, 1};
   info.mipLevels = 1;
   info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
-  info.usage =
-      VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-  if (const VkResult result = vk_.CreateImage(device_, &info, nullptr, &picture_);
+  info.usage = usage;
+  if (const VkResult result = vk_.CreateImage(device_, &info, nullptr, &image);
       result != VK_SUCCESS)
-    return failure("vkCreateImage", result);
+    return call_failure("vkCreateImage", result);
   VkMemoryRequirements needs;
-  vk_.GetImageMemoryRequirements(device_, picture_, &needs);
+  vk_.GetImageMemoryRequirements(device_, image, &needs);
   const auto memory = allocate(needs);
   if (!memory) return memory.error();
-  if (const VkResult result = vk_.BindImageMemory(device_, picture_, *memory, 0);
+  if (const VkResult result = vk_.BindImageMemory(device_, image, *memory, 0); result != VK_SUCCESS)
+    return call_failure("vkBindImageMemory", result);
+  VkImageViewCreateInfo view_info{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
+  view_info.image = image;
+  view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+  view_info.format = info.format;
+  view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  if (const VkResult result = vk_.CreateImageView(device_, &view_info, nullptr, &view);
       result != VK_SUCCESS)
-    return failure("vkBindImageMemory", result);
-  VkImageViewCreateInfo view{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
-  view.image = picture_;
-  view.viewType = VK_IMAGE_VIEW_TYPE_2D;
-  view.format = info.format;
-  view.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  if (const VkResult result = vk_.CreateImageView(device_, &view, nullptr, &view_);
-      result != VK_SUCCESS)
-    return failure("vkCreateImageView", result);
-  VkSamplerCreateInfo sampler{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
-  sampler.magFilter = sampler.minFilter = VK_FILTER_LINEAR;
-  if (const VkResult result = vk_.CreateSampler(device_, &sampler, nullptr, &sampler_);
-      result != VK_SUCCESS)
-    return failure("vkCreateSampler", result);
+    return call_failure("vkCreateImageView", result);
   return {};
 }
 
+Status VulkanGpu::create_sampler() {
+  VkSamplerCreateInfo info{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
+  info.magFilter = info.minFilter = VK_FILTER_LINEAR;
+  if (const VkResult result = vk_.CreateSampler(device_, &info, nullptr, &sampler_);
+      result != VK_SUCCESS)
+    return call_failure("vkCreateSampler", result);
+  return {};
+}
+
+constexpr VkShaderStageFlags kStages = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
 constexpr std::array kBindings = {
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
     VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
@@ -355,7 +298,7 @@ Status VulkanGpu::create_layout() {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   std::vector<VkDescriptorPoolSize> sizes;
   for (uint32_t i = 0; i < kBindings.size(); ++i) {
-    bindings.push_back({i, kBindings[i], 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    bindings.push_back({i, kBindings[i], 1, kStages, nullptr});
     sizes.push_back({kBindings[i], 1});
   }
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
@@ -363,23 +306,23 @@ Status VulkanGpu::create_layout() {
   set.pBindings = bindings.data();
   if (const VkResult result = vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_);
       result != VK_SUCCESS)
-    return failure("vkCreateDescriptorSetLayout", result);
+    return call_failure("vkCreateDescriptorSetLayout", result);
   VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   pool.maxSets = 1;
   pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
   if (const VkResult result = vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_);
       result != VK_SUCCESS)
-    return failure("vkCreateDescriptorPool", result);
+    return call_failure("vkCreateDescriptorPool", result);
   VkDescriptorSetAllocateInfo allocation{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocation.descriptorPool = set_pool_;
   allocation.descriptorSetCount = 1;
   allocation.pSetLayouts = &set_layout_;
   if (const VkResult result = vk_.AllocateDescriptorSets(device_, &allocation, &set_);
       result != VK_SUCCESS)
-    return failure("vkAllocateDescriptorSets", result);
+    return call_failure("vkAllocateDescriptorSets", result);
   write_descriptors();
-  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(KernelParameters)};
+  const VkPushConstantRange range{kStages, 0, sizeof(KernelParameters)};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout.setLayoutCount = 1;
   layout.pSetLayouts = &set_layout_;
@@ -387,7 +330,7 @@ Status VulkanGpu::create_layout() {
   layout.pPushConstantRanges = &range;
   if (const VkResult result = vk_.CreatePipelineLayout(device_, &layout, nullptr, &layout_);
       result != VK_SUCCESS)
-    return failure("vkCreatePipelineLayout", result);
+    return call_failure("vkCreatePipelineLayout", result);
   return {};
 }
 
@@ -422,23 +365,23 @@ Status VulkanGpu::create_commands() {
   pool.queueFamilyIndex = family_;
   if (const VkResult result = vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_);
       result != VK_SUCCESS)
-    return failure("vkCreateCommandPool", result);
+    return call_failure("vkCreateCommandPool", result);
   VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   allocation.commandPool = command_pool_;
   allocation.commandBufferCount = 1;
   if (const VkResult result = vk_.AllocateCommandBuffers(device_, &allocation, &commands_);
       result != VK_SUCCESS)
-    return failure("vkAllocateCommandBuffers", result);
+    return call_failure("vkAllocateCommandBuffers", result);
   VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  queries.queryCount = kMaxDispatches + 1;
+  queries.queryCount = kMaxRuns + 1;
   if (const VkResult result = vk_.CreateQueryPool(device_, &queries, nullptr, &queries_);
       result != VK_SUCCESS)
-    return failure("vkCreateQueryPool", result);
+    return call_failure("vkCreateQueryPool", result);
   const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   if (const VkResult result = vk_.CreateFence(device_, &fence, nullptr, &fence_);
       result != VK_SUCCESS)
-    return failure("vkCreateFence", result);
+    return call_failure("vkCreateFence", result);
   if (Status begun = begin(); !begun) return begun;
   VkImageMemoryBarrier to_general{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
   to_general.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -459,22 +402,22 @@ Status VulkanGpu::begin() {
   VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   if (const VkResult result = vk_.BeginCommandBuffer(commands_, &info); result != VK_SUCCESS)
-    return failure("vkBeginCommandBuffer", result);
+    return call_failure("vkBeginCommandBuffer", result);
   return {};
 }
 
 Status VulkanGpu::submit() {
   if (const VkResult result = vk_.EndCommandBuffer(commands_); result != VK_SUCCESS)
-    return failure("vkEndCommandBuffer", result);
+    return call_failure("vkEndCommandBuffer", result);
   vk_.ResetFences(device_, 1, &fence_);
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands_;
   if (const VkResult result = vk_.QueueSubmit(queue_, 1, &info, fence_); result != VK_SUCCESS)
-    return failure("vkQueueSubmit", result);
+    return call_failure("vkQueueSubmit", result);
   if (const VkResult result = vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kMaxRunNanoseconds);
       result != VK_SUCCESS)
-    return failure("vkWaitForFences", result);
+    return call_failure("vkWaitForFences", result);
   return {};
 }
 
@@ -485,7 +428,7 @@ Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
   VkShaderModule module = VK_NULL_HANDLE;
   if (const VkResult result = vk_.CreateShaderModule(device_, &code, nullptr, &module);
       result != VK_SUCCESS)
-    return failure("vkCreateShaderModule", result);
+    return call_failure("vkCreateShaderModule", result);
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -496,36 +439,42 @@ Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
   const VkResult result =
       vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk_.DestroyShaderModule(device_, module, nullptr);
-  if (result != VK_SUCCESS) return failure("vkCreateComputePipelines", result);
+  if (result != VK_SUCCESS) return call_failure("vkCreateComputePipelines", result);
   pipelines_.push_back(pipeline);
   return pipeline;
 }
 
-Result<std::vector<double>> VulkanGpu::time(std::span<const KernelDispatch> dispatches) {
-  if (dispatches.size() > kMaxDispatches) return Error{"more dispatches than there are queries"};
-  const auto count = static_cast<uint32_t>(dispatches.size());
+Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
+  if (runs.size() > kMaxRuns) return Error{"more runs than there are queries"};
+  const auto count = static_cast<uint32_t>(runs.size());
   if (Status begun = begin(); !begun) return begun.error();
   vk_.CmdResetQueryPool(commands_, queries_, 0, count + 1);
   vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0,
                             nullptr);
+  if (facts_.graphics)
+    vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_GRAPHICS, layout_, 0, 1, &set_, 0,
+                              nullptr);
   barrier();
   vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, 0);
   for (uint32_t i = 0; i < count; ++i) {
-    const KernelDispatch& dispatch = dispatches[i];
-    vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch.pipeline);
-    vk_.CmdPushConstants(commands_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                         sizeof(KernelParameters), &dispatch.parameters);
-    vk_.CmdDispatch(commands_, dispatch.groups, 1, 1);
+    const KernelRun& run = runs[i];
+    vk_.CmdPushConstants(commands_, layout_, kStages, 0, sizeof(KernelParameters), &run.parameters);
+    if (run.pass) {
+      passes_.record(commands_, run.pipeline, *run.pass);
+    } else {
+      vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, run.pipeline);
+      vk_.CmdDispatch(commands_, run.groups, 1, 1);
+    }
     vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, i + 1);
     barrier();
   }
   if (Status done = submit(); !done) return done.error();
-  std::array<uint64_t, kMaxDispatches + 1> ticks{};
+  std::array<uint64_t, kMaxRuns + 1> ticks{};
   if (const VkResult result = vk_.GetQueryPoolResults(
           device_, queries_, 0, count + 1, sizeof(ticks), ticks.data(), sizeof(uint64_t),
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
       result != VK_SUCCESS)
-    return failure("vkGetQueryPoolResults", result);
+    return call_failure("vkGetQueryPoolResults", result);
   const uint64_t mask = valid_bits_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << valid_bits_) - 1;
   std::vector<double> seconds;
   for (uint32_t i = 0; i < count; ++i)

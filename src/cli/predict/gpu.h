@@ -1,15 +1,18 @@
-// A Vulkan device that runs compute kernels and times them. Vulkan is loaded at run time.
+// A Vulkan device that runs kernels as compute and as fragment shaders and times them. Vulkan is
+// loaded at run time.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "cli/predict/pass_kernels.h"
 
 namespace tally::cli {
 
@@ -19,10 +22,11 @@ struct GpuFacts {
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;  // in compute shaders
   bool float64 = false, int64 = false;
-  uint32_t words = 0;  // of the buffer that kernels use, a power of two
+  bool graphics = false;  // without, no pass runs
+  uint32_t words = 0;     // of the buffer that kernels use, a power of two
 };
 
-// The push constants of calibrate.comp.
+// The push constants of calibrate.comp and calibrate.frag.
 struct KernelParameters {
   uint32_t count = 0;
   uint32_t mask = 0;
@@ -33,11 +37,12 @@ struct KernelParameters {
   float never = -12345.678F;
 };
 
-// One dispatch of workgroups of 64 invocations.
-struct KernelDispatch {
+// One dispatch of workgroups of 64 invocations, or one render pass.
+struct KernelRun {
   VkPipeline pipeline = VK_NULL_HANDLE;
   uint32_t groups = 1;
   KernelParameters parameters;
+  std::optional<KernelPass> pass;
 };
 
 class Gpu {
@@ -49,8 +54,9 @@ class Gpu {
   virtual const GpuFacts& facts() const = 0;
   // The pipeline lives as long as the device.
   virtual Result<VkPipeline> make_kernel(std::span<const uint32_t> words) = 0;
-  // Runs at most 16 dispatches one after the other; the seconds of each.
-  virtual Result<std::vector<double>> time(std::span<const KernelDispatch> dispatches) = 0;
+  virtual Result<VkPipeline> make_pass_kernel(std::span<const uint32_t> fragment) = 0;
+  // Runs at most 16 dispatches and passes one after the other; the seconds of each.
+  virtual Result<std::vector<double>> time(std::span<const KernelRun> runs) = 0;
 };
 
 }  // namespace tally::cli
