@@ -17,6 +17,7 @@ constexpr Workaround kWorkarounds[] = {
      .driver = kLlvmpipe,
      .driver_name = "llvmpipe",
      .from = VK_MAKE_API_VERSION(0, 26, 0, 0),
+     .before = VK_MAKE_API_VERSION(0, 27, 0, 0),  // counts depend on the order that was seen
      .also =
          [](const PhysicalDevice& gpu) { return gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode; },
      .seen = "26.2.6",
