@@ -489,7 +489,7 @@ class Calibration {
   std::vector<Measurement> measurements_;
   size_t fitted_ = 0;  // the first ones; then one workgroup of two kernels, and levels
   size_t levels_ = 0;  // up to here; then spread accesses, and fragment shaders
-  std::vector<KernelRun> plain_runs_;               // by PlainRun; the first alone without graphics
+  std::vector<KernelRun> plain_runs_;               // by PlainRun; without graphics the first two
   std::vector<std::vector<double>> plain_seconds_;  // by PlainRun, of each round
 };
 

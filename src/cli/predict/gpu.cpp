@@ -422,23 +422,18 @@ Status VulkanGpu::submit() {
 }
 
 Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
-  VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  code.codeSize = words.size_bytes();
-  code.pCode = words.data();
-  VkShaderModule module = VK_NULL_HANDLE;
-  if (const VkResult result = vk_.CreateShaderModule(device_, &code, nullptr, &module);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateShaderModule", result);
+  const auto module = make_module(vk_, device_, words);
+  if (!module) return module.error();
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
+  info.stage.module = *module;
   info.stage.pName = "main";
   info.layout = layout_;
   VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result =
       vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
-  vk_.DestroyShaderModule(device_, module, nullptr);
+  vk_.DestroyShaderModule(device_, *module, nullptr);
   if (result != VK_SUCCESS) return call_failure("vkCreateComputePipelines", result);
   pipelines_.push_back(pipeline);
   return pipeline;

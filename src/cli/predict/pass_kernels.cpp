@@ -51,21 +51,10 @@ void PassKernels::destroy() {
   vk_->DestroyRenderPass(device_, pass_, nullptr);
 }
 
-Result<VkShaderModule> PassKernels::make_module(std::span<const uint32_t> words) const {
-  VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  info.codeSize = words.size_bytes();
-  info.pCode = words.data();
-  VkShaderModule module = VK_NULL_HANDLE;
-  if (const VkResult result = vk_->CreateShaderModule(device_, &info, nullptr, &module);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateShaderModule", result);
-  return module;
-}
-
 Result<VkPipeline> PassKernels::make(std::span<const uint32_t> words) {
-  const auto vertex = make_module(calibrate_vert);
+  const auto vertex = make_module(*vk_, device_, calibrate_vert);
   if (!vertex) return vertex.error();
-  const auto fragment = make_module(words);
+  const auto fragment = make_module(*vk_, device_, words);
   if (!fragment) {
     vk_->DestroyShaderModule(device_, *vertex, nullptr);
     return fragment.error();

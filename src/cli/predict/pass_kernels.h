@@ -37,8 +37,6 @@ class PassKernels {
   void record(VkCommandBuffer commands, VkPipeline pipeline, const KernelPass& pass) const;
 
  private:
-  Result<VkShaderModule> make_module(std::span<const uint32_t> words) const;
-
   const DeviceFunctions* vk_ = nullptr;
   VkDevice device_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;

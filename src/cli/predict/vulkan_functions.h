@@ -1,8 +1,10 @@
-// The Vulkan functions of `tally calibrate`.
+// The Vulkan functions of `tally calibrate`, and what its kernels of both kinds need of them.
 #pragma once
 
 #include <fmt/format.h>
 #include <vulkan/vulkan_core.h>
+
+#include <span>
 
 #include "base/status.h"
 #include "vk/dispatch.h"
@@ -85,6 +87,18 @@ TALLY_VK_TABLE(DeviceFunctions, TALLY_CALIBRATE_DEVICE_FUNCTIONS)
 
 inline Error call_failure(const char* call, VkResult result) {
   return Error{fmt::format("{} failed: VkResult {}", call, static_cast<int>(result))};
+}
+
+inline Result<VkShaderModule> make_module(const DeviceFunctions& vk, VkDevice device,
+                                          std::span<const uint32_t> words) {
+  VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  info.codeSize = words.size_bytes();
+  info.pCode = words.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  if (const VkResult result = vk.CreateShaderModule(device, &info, nullptr, &module);
+      result != VK_SUCCESS)
+    return call_failure("vkCreateShaderModule", result);
+  return module;
 }
 
 }  // namespace tally::cli

@@ -52,6 +52,12 @@ struct CountingTools {
   HelperMask& helper_mask;
   RecordWriter& record;
   const LateDemotions* late_demotions;  // null if demotions stay where they are
+
+  // Where the code that adds to the record stands.
+  RecordPointer load_record(InstructionBuilder& code) const {
+    return context.flushes_in_entry_point() ? record.load_in_entry_point(code)
+                                            : record.load_record_pointer(code);
+  }
 };
 
 class CounterCode {

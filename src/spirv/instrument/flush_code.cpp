@@ -44,9 +44,7 @@ FlushCode::Pack& FlushCode::pack_of(const PrivateSlot& slot) {
 }
 
 void FlushCode::emit(InstructionBuilder& code) {
-  const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
-                                           ? tools_.record.load_in_entry_point(code)
-                                           : tools_.record.load_record_pointer(code);
+  const RecordPointer record_pointer = tools_.load_record(code);
   const uint32_t is_set = tools_.record.is_set(code, record_pointer);
   const uint32_t live = tools_.helper_mask.is_live(code);
   load_values(code, live);
@@ -342,9 +340,7 @@ class SmallFlush {
         takes_turns_(can_take_turns()) {}
 
   void emit() {
-    const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
-                                             ? tools_.record.load_in_entry_point(code_)
-                                             : tools_.record.load_record_pointer(code_);
+    const RecordPointer record_pointer = tools_.load_record(code_);
     is_set_ = tools_.record.is_set(code_, record_pointer);
     const auto find_counters = [&] {
       shard_ = tools_.record.shard_address(code_, record_pointer);

@@ -73,9 +73,7 @@ WorkgroupFlush::WorkgroupFlush(const CountingTools& tools, std::span<const Priva
 
 // if (last && counts) record += totals;
 void WorkgroupFlush::emit(InstructionBuilder& code) {
-  const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
-                                           ? tools_.record.load_in_entry_point(code)
-                                           : tools_.record.load_record_pointer(code);
+  const RecordPointer record_pointer = tools_.load_record(code);
   const uint32_t subgroup = tools_.builtins.number(code, spv::BuiltIn::SubgroupId, 1, 0);
   is_first_ = compare(code, Op::OpIEqual, subgroup, constant(0));
   for (size_t first = 0; first < variables_.size(); first += kSkipped) {
