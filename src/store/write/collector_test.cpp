@@ -2,17 +2,21 @@
 // becomes of them.
 #include "store/write/collector.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -721,6 +725,78 @@ TEST(CollectorOfManyProcesses, accepts_all_that_wait_at_once) {
   EXPECT_EQ(status, 0);
   for (const int opened : {to_test[0], to_test[1], to_receiver[0]}) ::close(opened);
 }
+
+// How many processes send at a time.
+class CollectorOfShortProcesses : public ::testing::TestWithParam<int> {
+ protected:
+  // Receives until `ending` has no writer. Returns an exit status.
+  int receive(int to_test, int ending) const {
+    auto collector =
+        Collector::start(std::move(*Writer::create(path_, test_capture_row())), directory_.path());
+    const std::string& path = (*collector)->socket_path();
+    if (::write(to_test, path.c_str(), path.size() + 1) != std::ssize(path) + 1) return 1;
+    char byte = 0;
+    if (::read(ending, &byte, 1) != 0) return 1;
+    return (*collector)->finish(0, std::chrono::seconds(60)).ok() ? 0 : 1;
+  }
+
+  TestDirectory directory_;
+  std::string path_ = directory_.file("a.tally");
+};
+
+TEST_P(CollectorOfShortProcesses, has_each_of_them_and_takes_little_time) {
+  constexpr int kProcesses = 2'000;
+  std::array<int, 2> to_test{}, ending{};
+  ASSERT_EQ(::pipe2(to_test.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(ending.data(), O_CLOEXEC), 0);
+  const pid_t receiver = ::fork();
+  if (receiver == 0) {
+    ::close(ending[1]);
+    ::_exit(receive(to_test[1], ending[0]));
+  }
+  std::array<char, 200> path{};
+  ASSERT_GT(::read(to_test[0], path.data(), path.size() - 1), 0);
+  Bytes bytes = small_capture(2);
+  append_message(bytes, End{30});
+  std::atomic<int> begun = 0, sent = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> senders(static_cast<size_t>(GetParam()));
+  for (std::thread& sender : senders) {
+    sender = std::thread([&] {
+      while (begun++ < kProcesses) {
+        auto client = StreamClient::connect(path.data());
+        if (client && (*client)->push(Bytes(bytes), 1 << 20) && (*client)->flush()) ++sent;
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  for (const int end : {to_test[0], to_test[1], ending[0], ending[1]}) ::close(end);
+  int status = 0;
+  rusage used{};
+  ASSERT_EQ(::wait4(receiver, &status, 0, &used), receiver);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(sent, kProcesses);
+  Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  const auto number = [&](const char* sql) {
+    Result<Statement> rows = reader->query(sql);
+    return rows.ok() && rows->step() ? rows->integer(0) : -1;
+  };
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'closed'"), kProcesses);
+  EXPECT_EQ(number("SELECT sum(commands_missing) FROM process"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 2 * kProcesses);
+  EXPECT_EQ(number("SELECT count(*) FROM message"), 0) << "none was refused";
+  const auto seconds = [](const timeval& value) {
+    return static_cast<double>(value.tv_sec) + 1e-6 * static_cast<double>(value.tv_usec);
+  };
+  const double processor = seconds(used.ru_utime) + seconds(used.ru_stime);
+  fmt::print("{} at a time: {:.0f} processes a second; {:.2f} ms of processor time for each\n",
+             GetParam(), kProcesses / time.count(), 1e3 * processor / kProcesses);
+  EXPECT_LT(processor / kProcesses, 10e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(AtATime, CollectorOfShortProcesses, ::testing::Values(1, 8));
 
 // As a program that becomes a daemon: the numbers of all descriptors then are those of its own
 // socket.
