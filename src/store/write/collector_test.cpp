@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <tuple>
 
 #include "picture/picture.h"
 #include "store/read/reader.h"
@@ -798,16 +799,25 @@ TEST_P(CollectorOfShortProcesses, has_each_of_them_and_takes_little_time) {
 
 INSTANTIATE_TEST_SUITE_P(AtATime, CollectorOfShortProcesses, ::testing::Values(1, 8));
 
-// As a program that becomes a daemon: the numbers of all descriptors then are those of its own
-// socket.
+// How a program that becomes a daemon closes what it did not open.
+enum class Closing { EachNumber, WholeRange };
+
+// As such a program: the numbers of all descriptors then are those of its own socket.
 class Daemon {
  public:
-  Daemon() {
+  explicit Daemon(Closing closing) {
     constexpr int kEnd = 4200;
+    std::vector<int> numbers;
+    for (int number = 5; number < kEnd; ++number) numbers.push_back(number);
+    if (closing == Closing::WholeRange) {
+      for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd"))
+        numbers.push_back(std::max(5, std::stoi(open.path().filename())));
+      ::close_range(3, ~0u, 0);
+    }
     for (int number = 3; number < kEnd; ++number) ::close(number);
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair.data()) != 0) ::_exit(2);
-    for (int number = 5; number < kEnd; ++number) ::dup2(pair[0], number);
+    for (const int number : numbers) ::dup2(pair[0], number);
     other_end_ = pair[1];
   }
   bool received_nothing() const {
@@ -825,8 +835,10 @@ class Daemon {
 
 enum class AfterClosing { ConnectsAgain, WhileAForkHasCopies, CannotConnect };
 
-class ClosedDescriptors : public CollectorTest, public ::testing::WithParamInterface<AfterClosing> {
+class ClosedDescriptors : public CollectorTest,
+                          public ::testing::WithParamInterface<std::tuple<AfterClosing, Closing>> {
  protected:
+  static AfterClosing then() { return std::get<0>(GetParam()); }
   // The whole life of a process that sends a capture of 100 commands.
   bool send_in_parts() const {
     auto client = StreamClient::connect(collector_->socket_path());
@@ -837,19 +849,19 @@ class ClosedDescriptors : public CollectorTest, public ::testing::WithParamInter
     const auto middle = bytes.begin() + 333;  // within a message
     if (!(*client)->push(Bytes(bytes.begin(), middle), 1 << 20) || !(*client)->flush())
       return false;
-    const pid_t copies = GetParam() == AfterClosing::WhileAForkHasCopies ? ::fork() : -1;
+    const pid_t copies = then() == AfterClosing::WhileAForkHasCopies ? ::fork() : -1;
     if (copies == 0) {
       ::pause();
       ::_exit(0);
     }
-    const Daemon daemon;
+    const Daemon daemon(std::get<1>(GetParam()));
     daemon.free_some();
-    if (GetParam() == AfterClosing::CannotConnect) ::unlink(collector_->socket_path().c_str());
+    if (then() == AfterClosing::CannotConnect) ::unlink(collector_->socket_path().c_str());
     (*client)->push(Bytes(middle, bytes.end()), 1 << 20);
     const bool sent = (*client)->flush();
     client->reset();
     if (copies > 0) ::kill(copies, SIGKILL);
-    return daemon.received_nothing() && sent == (GetParam() != AfterClosing::CannotConnect);
+    return daemon.received_nothing() && sent == (then() != AfterClosing::CannotConnect);
   }
 };
 
@@ -862,7 +874,7 @@ TEST_P(ClosedDescriptors, of_the_application_get_nothing_and_nothing_is_lost_uns
   finish();
   EXPECT_EQ(number("SELECT count(*) FROM process"), 1);
   EXPECT_EQ(collector_->progress().processes, 1u);
-  if (GetParam() == AfterClosing::CannotConnect) {
+  if (then() == AfterClosing::CannotConnect) {
     EXPECT_EQ(text("SELECT ending FROM process"), "cut off");
     EXPECT_EQ(number("SELECT commands_missing IS NULL FROM process"), 1);
   } else {
@@ -873,9 +885,11 @@ TEST_P(ClosedDescriptors, of_the_application_get_nothing_and_nothing_is_lost_uns
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ClosedDescriptors,
-                         ::testing::Values(AfterClosing::ConnectsAgain,
-                                           AfterClosing::WhileAForkHasCopies,
-                                           AfterClosing::CannotConnect));
+                         ::testing::Combine(::testing::Values(AfterClosing::ConnectsAgain,
+                                                              AfterClosing::WhileAForkHasCopies,
+                                                              AfterClosing::CannotConnect),
+                                            ::testing::Values(Closing::EachNumber,
+                                                              Closing::WholeRange)));
 
 // It may connect again as long as it lives: the end of its connection is not its end.
 TEST_F(CollectorTest, commands_that_a_process_submits_without_its_connection_are_missing) {
@@ -883,7 +897,7 @@ TEST_F(CollectorTest, commands_that_a_process_submits_without_its_connection_are
   if (child == 0) {
     auto client = StreamClient::connect(collector_->socket_path());
     if (!client || !(*client)->push(small_capture(5), 1 << 20) || !(*client)->flush()) ::_exit(1);
-    const Daemon daemon;
+    const Daemon daemon(Closing::WholeRange);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the receiver sees the end
     (*client)->ledger().add_submitted(12);
     ::kill(::getpid(), SIGKILL);
