@@ -89,6 +89,10 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceShaderClockFeaturesKHR clock{};
   query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
             gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
+  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR reconvergence{};
+  query.add(reconvergence,
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR,
+            gpu.has_extension(VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME));
   VkPhysicalDeviceShaderSMBuiltinsFeaturesNV sm_builtins{};
   query.add(sm_builtins, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV,
             gpu.has_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
@@ -136,6 +140,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.conditional_rendering = conditions.conditionalRendering == VK_TRUE;
   gpu.sm_builtins = sm_builtins.shaderSMBuiltins == VK_TRUE;
   gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
+  gpu.maximal_reconvergence = reconvergence.shaderMaximalReconvergence == VK_TRUE;
   gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;

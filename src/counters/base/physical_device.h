@@ -33,7 +33,8 @@ struct PhysicalDevice {
   bool tessellation_shader = false;
   bool multiview = false;
   bool subgroup_clock = false;  // VK_KHR_shader_clock's
-  bool sm_builtins = false;     // VK_NV_shader_sm_builtins's
+  bool maximal_reconvergence = false;
+  bool sm_builtins = false;  // VK_NV_shader_sm_builtins's
   bool device_clock = false;
   bool conditional_rendering = false;
   VkDriverId driver_id{};     // 0: unknown

@@ -166,6 +166,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
                          .clocks = options.clocks_log2 && gpu.subgroup_clock,
                          .clocks_log2 = options.clocks_log2.value_or(0),
                          .memory = options.count_memory,
+                         .maximal_reconvergence = gpu.maximal_reconvergence,
                          .memory_lanes = options.memory_lanes,
                          .lane_sets = lane_sets(gpu),
                          .workgroup_bytes = gpu.properties.limits.maxComputeSharedMemorySize};

@@ -69,6 +69,7 @@ namespace {
 struct FeatureNeeds {
   const PhysicalDevice& gpu;
   bool subgroup_clock = false;         // shaders that count read the clock
+  bool maximal_reconvergence = false;  // shaders that count accesses to memory
   bool regions = false;                // counters by region
   bool timestamps = false;             // emulated timestamps
   bool conditional_rendering = false;  // the layer records conditional rendering
@@ -147,6 +148,13 @@ void enable_subgroup_clock(CreateInfoCopy& info) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
 }
 
+void enable_maximal_reconvergence(CreateInfoCopy& info) {
+  using Own = VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR;
+  info.add_extension(VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME);
+  info.set<Own, &Own::shaderMaximalReconvergence>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR);
+}
+
 void enable_sm_builtins(CreateInfoCopy& info) {
   using Own = VkPhysicalDeviceShaderSMBuiltinsFeaturesNV;
   info.add_extension(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
@@ -199,6 +207,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
   if (needs.regions && gpu.multiview) enable_multiview(info);
   if (needs.subgroup_clock) enable_subgroup_clock(info);
+  if (needs.maximal_reconvergence) enable_maximal_reconvergence(info);
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
@@ -304,14 +313,17 @@ void DeviceCreation::enable_needs() {
   const bool times_regions = regions_enabled() && counts_subgroup_clock(gpu_);
   const bool times_shaders =
       options_.clocks_log2 && gpu_.subgroup_clock && instrumentation_enabled();
-  enable_needed_features(copy_, {.gpu = gpu_,
-                                 .subgroup_clock = times_regions || times_shaders,
-                                 .regions = regions_enabled(),
-                                 .timestamps = emulated_queries_.timestamps,
-                                 .conditional_rendering = conditional_rendering(),
-                                 .host_query_reset = driver_counts_samples(),
-                                 .sm_builtins = sm_builtins(),
-                                 .cache_control = compile_threads() != 0});
+  enable_needed_features(
+      copy_, {.gpu = gpu_,
+              .subgroup_clock = times_regions || times_shaders,
+              .maximal_reconvergence =
+                  options_.count_memory && gpu_.maximal_reconvergence && instrumentation_enabled(),
+              .regions = regions_enabled(),
+              .timestamps = emulated_queries_.timestamps,
+              .conditional_rendering = conditional_rendering(),
+              .host_query_reset = driver_counts_samples(),
+              .sm_builtins = sm_builtins(),
+              .cache_control = compile_threads() != 0});
   const auto* libraries = copy_.read<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;

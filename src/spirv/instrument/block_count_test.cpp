@@ -423,5 +423,44 @@ TEST(BlockCount, a_struct_of_numbers_below_a_byte_has_no_size) {
   EXPECT_TRUE(result->plan.site_counters.empty());
 }
 
+// A loop that its compiler shall unroll, with a load from workgroup memory.
+const std::string kUnrolledLoads =
+    "%uint = OpTypeInt 32 0\n%uint_0 = OpConstant %uint 0\n%uint_1 = OpConstant %uint 1\n"
+    "%uint_4 = OpConstant %uint 4\n%words = OpTypeArray %uint %uint_4\n%array = OpTypePointer "
+    "Workgroup %words\n"
+    "%word = OpTypePointer Workgroup %uint\n%shared = OpVariable %array Workgroup\n"
+    "%main = OpFunction %void None %fn\n%start = OpLabel\nOpBranch %loop\n"
+    "%loop = OpLabel\n%i = OpPhi %uint %uint_0 %start %next %body\n"
+    "OpLoopMerge %end %body Unroll\nOpBranch %body\n"
+    "%body = OpLabel\n%place = OpAccessChain %word %shared %i\n%x = OpLoad %uint %place\n"
+    "%next = OpIAdd %uint %i %uint_1\n%more = OpULessThan %bool %next %uint_4\n"
+    "OpBranchConditional %more %loop %end\n%end = OpLabel\nOpReturn\nOpFunctionEnd\n";
+
+TEST(BlockCount, accesses_to_memory_keep_their_loops_rolled_and_their_lanes_together) {
+  for (const bool reconverges : {false, true}) {
+    BlockCountOptions options = compute_options();
+    options.sites.memory = true;
+    options.sites.maximal_reconvergence = reconverges;
+    const auto result =
+        add_block_counts(assemble_1_3(header(kCompute) + kTypes + kUnrolledLoads), options);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_FALSE(result->plan.site_counters.empty());
+    const auto module = Module::parse(result->words);
+    ASSERT_TRUE(module);
+    EXPECT_EQ(module->has_extension("SPV_KHR_maximal_reconvergence"), reconverges);
+    constexpr uint32_t kMaximallyReconverges = 6023;
+    int modes = 0, unrolled = 0;
+    for (size_t i = 0; i < module->instruction_count(); ++i) {
+      const Instruction instruction = module->instruction(i);
+      if (instruction.opcode() == spv::Op::OpExecutionMode)
+        modes += instruction.operand(1) == kMaximallyReconverges;
+      if (instruction.opcode() == spv::Op::OpLoopMerge)
+        unrolled += instruction.operand(2) == static_cast<uint32_t>(spv::LoopControlMask::Unroll);
+    }
+    EXPECT_EQ(modes, reconverges ? 1 : 0);
+    EXPECT_EQ(unrolled, 0);
+  }
+}
+
 }  // namespace
 }  // namespace tally::spirv

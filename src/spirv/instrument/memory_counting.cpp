@@ -1,5 +1,7 @@
 #include "spirv/instrument/memory_counting.h"
 
+#include <algorithm>
+
 #include "spirv/analysis/sites.h"
 #include "spirv/instrument/site_code.h"
 
@@ -21,6 +23,43 @@ MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
       subgroup_(editor_),
       none_(editor_.type_void()) {
   if (tools.context.options.sites.memory_lanes != 0) virtual_.emplace(tools, sites);
+  const bool by_subgroup = std::ranges::any_of(
+      sites_, [](const MemorySite& site) { return site.units != MemorySite::Units::None; });
+  if (!by_subgroup) return;
+  keep_loops_rolled();
+  if (tools.context.options.sites.maximal_reconvergence) keep_lanes_together();
+}
+
+// The code at each access is a loop with subgroup operations: compilers that repeat it for each
+// iteration of a loop of the application take minutes.
+void MemoryCounting::keep_loops_rolled() {
+  constexpr auto kUnroll = static_cast<uint32_t>(spv::LoopControlMask::Unroll);
+  constexpr auto kDontUnroll = static_cast<uint32_t>(spv::LoopControlMask::DontUnroll);
+  constexpr auto kCounts = static_cast<uint32_t>(spv::LoopControlMask::PeelCount) |
+                           static_cast<uint32_t>(spv::LoopControlMask::PartialCount);
+  const Module& module = tools_.context.module();
+  for (const uint32_t f : module.reachable_functions(tools_.context.entry.function_id)) {
+    const Function& function = module.functions()[f];
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      const Instruction instruction = module.instruction(i);
+      if (instruction.opcode() != Op::OpLoopMerge) continue;
+      const uint32_t control = instruction.operand(2);
+      if ((control & kCounts) == 0) {
+        editor_.replace_word(i, 3, (control & ~kUnroll) | kDontUnroll);
+      }
+    }
+  }
+}
+
+void MemoryCounting::keep_lanes_together() {
+  constexpr auto kMode = static_cast<spv::ExecutionMode>(6023);  // MaximallyReconvergesKHR
+  const Module& module = tools_.context.module();
+  const EntryPoint& entry = tools_.context.entry;
+  for (const uint32_t mode : module.execution_modes(entry)) {
+    if (module.instruction(mode).operand(1) == static_cast<uint32_t>(kMode)) return;
+  }
+  editor_.add_extension("SPV_KHR_maximal_reconvergence");
+  editor_.add_execution_mode(entry.function_id, kMode);
 }
 
 void MemoryCounting::begin(InstructionBuilder& code) {
@@ -119,7 +158,8 @@ uint32_t MemoryCounting::scalar_of(uint32_t vector) const {
   return module.definition(module.type_of(vector))->operand(0);
 }
 
-// Calls visit(unit) for the units from `first` to `last` of all lanes, each once, in all lanes.
+// Calls visit(unit, resource) for the units from `first` to `last` of all lanes, each once and in
+// ascending order, in all lanes.
 template <typename Visit>
 void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first,
                                uint32_t last, Visit&& visit) {
@@ -130,9 +170,10 @@ void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint
   code.repeat(u32_, constant(0), [&](uint32_t turn) {
     const uint32_t next = code.load(u32_, next_);
     uint32_t is_open = compare(code, Op::OpULessThanEqual, next, last);
+    uint32_t least = 0;
     if (resource != 0) {
       const uint32_t open = select(code, is_open, resource, constant(kNoUnit));
-      const uint32_t least = subgroup_.minimum(code, open);
+      least = subgroup_.minimum(code, open);
       is_open = both(code, is_open, compare(code, Op::OpIEqual, resource, least));
     }
     const uint32_t unit = subgroup_.minimum(code, select(code, is_open, next, constant(kNoUnit)));
@@ -140,7 +181,7 @@ void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint
     const uint32_t after =
         binary(code, Op::OpIAdd, next, select(code, is_found, constant(1), constant(0)));
     code.store(next_, after);
-    visit(unit);
+    visit(unit, least);
     const uint32_t found = binary(code, Op::OpIAdd, turn, constant(1));
     code.store(found_, found);
     const uint32_t again = subgroup_.any(code, compare(code, Op::OpULessThanEqual, after, last));
@@ -148,16 +189,30 @@ void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint
   });
 }
 
-uint32_t MemoryCounting::units(InstructionBuilder& code, uint32_t resource, uint32_t byte,
-                               uint32_t extent, uint32_t shift) {
-  const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(shift));
-  // Not the unit of the last byte's address, which may be beyond 2^32.
-  const uint32_t inside = binary(code, Op::OpBitwiseAnd, byte, constant((1u << shift) - 1));
+// The sectors and lines of an access to a buffer. The sectors of a line follow each other.
+std::pair<uint32_t, uint32_t> MemoryCounting::sectors_and_lines(InstructionBuilder& code,
+                                                                uint32_t resource, uint32_t byte,
+                                                                uint32_t extent) {
+  constexpr uint32_t kSectorsOfLine = kLineShift - kSectorShift;
+  const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(kSectorShift));
+  // Not the sector of the last byte's address, which may be beyond 2^32.
+  const uint32_t inside = binary(code, Op::OpBitwiseAnd, byte, constant(kSectorBytes - 1));
   const uint32_t end = binary(code, Op::OpIAdd, inside, plus(code, extent, kNoUnit));
-  const uint32_t last =
-      binary(code, Op::OpIAdd, first, binary(code, Op::OpShiftRightLogical, end, constant(shift)));
-  each_unit(code, resource, first, last, [](uint32_t) {});
-  return code.load(u32_, found_);
+  const uint32_t more = binary(code, Op::OpShiftRightLogical, end, constant(kSectorShift));
+  const uint32_t last = binary(code, Op::OpIAdd, first, more);
+  code.store(lines_, constant(0));
+  code.store(line_, constant(kNoUnit));
+  code.store(line_resource_, constant(kNoUnit));
+  each_unit(code, resource, first, last, [&](uint32_t sector, uint32_t of) {
+    const uint32_t line = binary(code, Op::OpShiftRightLogical, sector, constant(kSectorsOfLine));
+    const uint32_t is_same = both(code, compare(code, Op::OpIEqual, line, code.load(u32_, line_)),
+                                  compare(code, Op::OpIEqual, of, code.load(u32_, line_resource_)));
+    const uint32_t added = select(code, is_same, constant(0), constant(1));
+    code.store(lines_, binary(code, Op::OpIAdd, code.load(u32_, lines_), added));
+    code.store(line_, line);
+    code.store(line_resource_, of);
+  });
+  return {code.load(u32_, found_), code.load(u32_, lines_)};
 }
 
 // number + added, for a constant.
@@ -185,7 +240,7 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
       editor_.type_pointer(spv::StorageClass::Private, uvec4), spv::StorageClass::Private);
   editor_.add_to_interface(tools_.context.entry, words);
   code.store(words, zeros);
-  each_unit(code, 0, first, last, [&](uint32_t unit) {
+  each_unit(code, 0, first, last, [&](uint32_t unit, uint32_t) {
     const uint32_t bank = binary(code, Op::OpBitwiseAnd, unit, constant(kBanks - 1));
     const uint32_t hits = code.emit(Op::OpIEqual, bvec4, {banks, splat(bank)});
     const uint32_t added = code.emit(Op::OpSelect, uvec4, {hits, ones, zeros});
@@ -199,10 +254,21 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
   }
   // The maximum, by the minimum of the complements.
   const uint32_t complement = code.emit(Op::OpNot, u32_, {most});
-  const uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
+  uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
   const uint32_t rounded = binary(code, Op::OpIAdd, code.load(u32_, found_), constant(kBanks - 1));
   const uint32_t needed = binary(code, Op::OpUDiv, rounded, constant(kBanks));
+  // Fewer only where lanes parted since.
+  passes = select(code, compare(code, Op::OpUGreaterThan, needed, passes), needed, passes);
   return binary(code, Op::OpISub, passes, needed);
+}
+
+// True for the lane that adds for those with it, and the bytes of them all. One operation gives
+// both: lanes may part between two.
+std::pair<uint32_t, uint32_t> MemoryCounting::sum_of_lanes(InstructionBuilder& code,
+                                                           uint32_t bytes) {
+  const uint32_t ballot = subgroup_.ballot(code, 0);
+  const uint32_t sum = binary(code, Op::OpIMul, subgroup_.bit_count(code, ballot), bytes);
+  return {subgroup_.is_lowest(code, ballot, 0), sum};
 }
 
 void MemoryCounting::add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
@@ -238,6 +304,10 @@ void MemoryCounting::finish() {
     next_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
     found_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
   }
+  if (count_buffer_ != 0) {
+    for (uint32_t* const variable : {&lines_, &line_, &line_resource_})
+      *variable = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
+  }
   if (count_bytes_ != 0) {
     make_function(tools_.context, count_bytes_, "tally.count_bytes", {u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
@@ -252,8 +322,7 @@ void MemoryCounting::finish() {
     make_function(tools_.context, count_shared_, "tally.count_shared", {u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const uint32_t adds = subgroup_.elect(code);
-                      const uint32_t bytes = subgroup_.sum(code, parameters[2]);
+                      const auto [adds, bytes] = sum_of_lanes(code, parameters[2]);
                       const uint32_t passes = extra_passes(code, parameters[0], parameters[1]);
                       code.if_then(adds, [&] {
                         add_all(code, record, parameters[3], {bytes, constant(1), passes});
@@ -265,10 +334,10 @@ void MemoryCounting::finish() {
     make_function(tools_.context, count_texel_, "tally.count_texel", {u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const uint32_t adds = subgroup_.elect(code);
-                      const uint32_t bytes = subgroup_.sum(code, parameters[2]);
-                      const uint32_t texels =
-                          units(code, parameters[0], parameters[1], constant(1), 0);
+                      const auto [adds, bytes] = sum_of_lanes(code, parameters[2]);
+                      each_unit(code, parameters[0], parameters[1], parameters[1],
+                                [](uint32_t, uint32_t) {});
+                      const uint32_t texels = code.load(u32_, found_);
                       code.if_then(adds, [&] {
                         add_all(code, record, parameters[3], {bytes, constant(1), texels});
                       });
@@ -280,13 +349,9 @@ void MemoryCounting::finish() {
                   {u32_, u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const uint32_t adds = subgroup_.elect(code);
-                      const uint32_t bytes = subgroup_.sum(code, parameters[3]);
-                      const auto touched = [&](uint32_t shift) {
-                        return units(code, parameters[0], parameters[1], parameters[2], shift);
-                      };
-                      const uint32_t sectors = touched(kSectorShift);
-                      const uint32_t lines = touched(kLineShift);
+                      const auto [adds, bytes] = sum_of_lanes(code, parameters[3]);
+                      const auto [sectors, lines] =
+                          sectors_and_lines(code, parameters[0], parameters[1], parameters[2]);
                       code.if_then(adds, [&] {
                         add_all(code, record, parameters[4], {bytes, constant(1), sectors, lines});
                       });

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "spirv/instrument/counting.h"
 #include "spirv/instrument/virtual_subgroups.h"
@@ -34,6 +35,8 @@ class MemoryCounting : WordCode {
     uint32_t byte = 0;      // address
   };
 
+  void keep_loops_rolled();
+  void keep_lanes_together();
   void insert_site(const MemorySite& site);
   Begin begin_of(InstructionBuilder& code, const MemoryAccess& access);
   Begin texel_of(InstructionBuilder& code, const MemoryAccess& access);
@@ -42,10 +45,11 @@ class MemoryCounting : WordCode {
   template <typename Visit>
   void each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first, uint32_t last,
                  Visit&& visit);
-  uint32_t units(InstructionBuilder& code, uint32_t resource, uint32_t byte, uint32_t extent,
-                 uint32_t shift);
+  std::pair<uint32_t, uint32_t> sectors_and_lines(InstructionBuilder& code, uint32_t resource,
+                                                  uint32_t byte, uint32_t extent);
   uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
   void finish_virtual();
+  std::pair<uint32_t, uint32_t> sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
   void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
                std::initializer_list<uint32_t> values);
 
@@ -56,6 +60,8 @@ class MemoryCounting : WordCode {
   uint32_t none_;
   // Private variables: the next unit of the lane, and the number of units so far.
   uint32_t next_ = 0, found_ = 0;
+  // ... the number of lines so far, and the line found last with its resource.
+  uint32_t lines_ = 0, line_ = 0, line_resource_ = 0;
   // Functions; 0: not needed.
   uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
 };

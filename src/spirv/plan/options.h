@@ -131,6 +131,9 @@ struct SiteOptions {
   bool clocks = false;  // cycles of the shader, its loops and its calls: needs shaderSubgroupClock
   uint32_t clocks_log2 = 6;  // one of 2^n subgroups is timed
   bool memory = false;       // accesses to buffers and workgroup memory
+  // The device has shaderMaximalReconvergence. Without it nothing keeps the lanes of an access
+  // together while they look for the units that they touch.
+  bool maximal_reconvergence = false;
   // In compute, so many invocations of consecutive local indices are a subgroup for accesses to
   // memory: a power of two. 0: the device's subgroups.
   uint32_t memory_lanes = 0;
