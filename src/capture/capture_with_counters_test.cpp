@@ -582,6 +582,24 @@ TEST(LiveCounters, are_the_same_from_the_spirv_and_from_the_values) {
   }
 }
 
+TEST(LiveCounters, have_what_the_device_generates_in_a_pass_as_a_draw) {
+  const std::map<std::string, std::pair<int, int>> expected = {{"generated", {0, 1}},
+                                                               {"generated_set", {0, 3}},
+                                                               {"generated_draw", {1, 0}},
+                                                               {"generated_draw_set", {1, 0}}};
+  for (const auto& [scenario, commands] : expected) {
+    const Session session({.scenario = scenario,
+                           .environment = {{"TEST_LIVE_COUNTERS", "wanted"}},
+                           .layers = kLayers});
+    if (session.exit_status() == 77) GTEST_SKIP() << "no generated commands";
+    ASSERT_EQ(session.exit_status(), 0) << session.errors();
+    const auto live = live_counters(session);
+    EXPECT_EQ(live.at("Draw commands"), commands.first) << scenario;
+    EXPECT_EQ(live.at("Draws, each of a multi-draw"), commands.first) << scenario;
+    EXPECT_EQ(live.at("Dispatches"), commands.second) << scenario;
+  }
+}
+
 TEST(LiveCounters, count_nothing_that_nobody_wants) {
   const auto live = live_counters(run({.scenario = "resubmit",
                                        .environment = {{"TEST_LIVE_COUNTERS", "1"},

@@ -144,10 +144,7 @@ bool Model::frame_selected(uint32_t frame) const {
 }
 
 bool Model::is_draw(const Command& command) const {
-  if (command.call == kNone) return false;
-  const store::CallKind kind = calls[command.call].kind;
-  return kind == store::CallKind::Draw ||
-         (kind == store::CallKind::Generated && command.pass != kNone);
+  return command.call != kNone && store::is_draw(calls[command.call].kind, command.pass != kNone);
 }
 
 }  // namespace tally::analysis

@@ -102,17 +102,10 @@ namespace {
 
 LiveCounter counter_of(const CommandRun& run, const Pipeline* pipeline) {
   const store::CallKind kind = store::function_info(run.function).kind;
-  const bool generated = kind == store::CallKind::Generated;
-  const auto runs = [&](VkPipelineBindPoint point) {
-    return generated && pipeline && pipeline->bind_point == point;
-  };
-  if (kind == store::CallKind::Dispatch || runs(VK_PIPELINE_BIND_POINT_COMPUTE)) {
-    return LiveCounter::Dispatches;
-  }
-  if (kind == store::CallKind::TraceRays || runs(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)) {
-    return LiveCounter::RayTraces;
-  }
-  return LiveCounter::DrawCommands;
+  if (store::is_draw(kind, run.pass_of != stream::PassOf::None)) return LiveCounter::DrawCommands;
+  const bool traces = kind == store::CallKind::TraceRays ||
+                      (pipeline && pipeline->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+  return traces ? LiveCounter::RayTraces : LiveCounter::Dispatches;
 }
 
 std::optional<LiveCounter> invocations_of(uint32_t stage) {

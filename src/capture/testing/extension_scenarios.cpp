@@ -285,13 +285,45 @@ void generated(Context&) {
   });
 }
 
+// A draw in a pass that the device generates, with the pipeline that is bound or from an execution
+// set. Exits with 77 if it cannot.
+void generated_draw(Context&, bool from_set) {
+  const auto context = make_generated_context(false);
+  if (!context) std::exit(77);
+  const PipelineLayout layout = make_pipeline_layout(*context, {}, 4);
+  const Pipeline pipeline =
+      make_graphics_pipeline(*context, {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                                                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
+                                        .layout = layout,
+                                        .next = &kBindable});
+  const ExecutionSet set(*context, pipeline, 1);
+  GeneratedCommands commands_of_device(
+      *context, {.stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT,
+                 .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,
+                 .layout = layout,
+                 .from_set = from_set,
+                 .words = from_set ? std::vector<uint32_t>{0, 0, 3, 2, 0, 0}
+                                   : std::vector<uint32_t>{0, 3, 2, 0, 0}});
+  VkGeneratedCommandsPipelineInfoEXT names = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT, nullptr, pipeline};
+  const RenderTarget target(*context);
+  context->run([&](VkCommandBuffer commands) {
+    target.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    if (from_set) {
+      commands_of_device.execute(commands, nullptr, set);
+    } else {
+      commands_of_device.execute(commands, &names);
+    }
+    target.end(commands);
+  });
+}
+
 // Three workgroups of one pipeline and two of another, out of an execution set, between a dispatch
 // of one workgroup and one of two.
 void generated_set(Context&) {
   const auto context = make_generated_context(false);
   if (!context) std::exit(77);
-  constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {
-      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, 0x4000000000};
   const Buffer values(*context, 4096);
   const StorageSet bound(*context, {values});
   const VkDescriptorSetLayout set_layout = bound.layout();
@@ -413,12 +445,20 @@ void compiled_alone(Context& context) {
 
 const Scenarios& extension_scenarios() {
   static const Scenarios scenarios = {
-      {"uncountable", uncountable},       {"everything", everything},
-      {"shared_queue", shared_queue},     {"addressed", addressed},
-      {"shader_objects", shader_objects}, {"named_shader_objects", named_shader_objects},
-      {"generated", generated},           {"generated_set", generated_set},
-      {"identifiers", identifiers},       {"heaps", heaps},
-      {"mixed_heaps", mixed_heaps},       {"own_statistics", own_statistics},
+      {"uncountable", uncountable},
+      {"everything", everything},
+      {"shared_queue", shared_queue},
+      {"addressed", addressed},
+      {"shader_objects", shader_objects},
+      {"named_shader_objects", named_shader_objects},
+      {"generated", generated},
+      {"generated_set", generated_set},
+      {"generated_draw", [](Context& context) { generated_draw(context, false); }},
+      {"generated_draw_set", [](Context& context) { generated_draw(context, true); }},
+      {"identifiers", identifiers},
+      {"heaps", heaps},
+      {"mixed_heaps", mixed_heaps},
+      {"own_statistics", own_statistics},
       {"compiled_alone", compiled_alone}};
   return scenarios;
 }

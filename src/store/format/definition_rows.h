@@ -29,6 +29,10 @@ using OptionalKey = std::conditional_t<std::is_same_v<Key, RowId>, std::optional
 
 enum class Ending { Running, Closed, CutOff, Refused };
 enum class CallKind { Draw, Dispatch, TraceRays, Generated };
+// The one rule for what counts as a draw. Within a pass a device can generate nothing else.
+constexpr bool is_draw(CallKind kind, bool in_pass) {
+  return kind == CallKind::Draw || (kind == CallKind::Generated && in_pass);
+}
 // Present: also a swap of EGL. Boundary: of VK_EXT_frame_boundary.
 enum class FrameEnd { Present, Submit, Open, Boundary, Label, Fence, QueueIdle };
 enum class PassKind { RenderPass, Rendering };
