@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <regex>
 
 #include "analysis/coverage/coverage.h"
+#include "analysis/diff/compare.h"
+#include "analysis/diff/make_profile.h"
+#include "analysis/fleet/fleet_rows.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "oracle/interpreter.h"
+#include "report/table/coverage_report.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
 
@@ -51,12 +56,19 @@ class LinesOfCalls : public testing::Test {
         analysis::load_model(store::require(store::Reader::open(path)), analysis::Selection()));
   }
 
-  analysis::FileCoverage coverage(const std::string& module_name) {
+  analysis::Coverage coverage_of_all(const std::string& module_name) {
     analysis::CoverageBuilder builder;
     EXPECT_TRUE(builder.add(capture(module_name), {}).ok());
     analysis::Coverage coverage = std::move(builder).finish();
     EXPECT_EQ(coverage.files.size(), 1u);
-    return std::move(coverage.files.at(0));
+    return coverage;
+  }
+  analysis::FileCoverage coverage(const std::string& module_name) {
+    return std::move(coverage_of_all(module_name).files.at(0));
+  }
+  analysis::Profile profile(const std::string& module_name) {
+    return store::require(analysis::make_profile(capture(module_name),
+                                                 {.chosen_commands = {}, .reconstructed = {}}, {}));
   }
 
   // The executions in rows of a location.
@@ -125,6 +137,53 @@ TEST_F(LinesOfCalls, are_the_same_in_every_report) {
     const auto listings = analyzer.listings(analysis::ListingKind::Source, {});
     ASSERT_TRUE(listings.ok());
     EXPECT_EQ(executions_in(listings->at(0)), lines) << name;
+  }
+}
+
+// The counts of lines in a text, which has them at `pattern`; where a line stands twice, alike.
+Lines lines_in(const std::string& text, const std::string& pattern) {
+  Lines lines;
+  const std::regex expression(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) {
+    const uint64_t count = std::stoull((*at)[2]);
+    const auto [line, added] = lines.emplace(std::stoul((*at)[1]), count);
+    EXPECT_EQ(line->second, count) << text;
+  }
+  return lines;
+}
+
+TEST_F(LinesOfCalls, are_the_same_in_what_other_programs_read) {
+  for (const char* name :
+       {"calls.comp.debug.spv", kInlined[0], kInlined[1], "optimised.unrolled.comp.debug.spv"}) {
+    const analysis::Coverage coverage = coverage_of_all(name);
+    const Lines& lines = coverage.files.at(0).lines;
+    const auto paths = report::recorded_paths(coverage);
+    EXPECT_EQ(lines_in(report::lcov_tracefile(coverage, paths), R"(\nDA:(\d+),(\d+))"), lines)
+        << name;
+    EXPECT_EQ(lines_in(report::cobertura_xml(coverage, paths, "1"),
+                       R"re(<line number="(\d+)" hits="(\d+)")re"),
+              lines)
+        << name;
+    Lines rows;  // of a data set
+    for (const analysis::FleetLine& line :
+         analysis::make_fleet_rows(profile(name), coverage, {}).lines) {
+      EXPECT_TRUE(rows.emplace(line.number, line.executions).second) << name;
+    }
+    EXPECT_EQ(rows, lines) << name;
+  }
+}
+
+TEST_F(LinesOfCalls, do_not_differ_where_their_calls_are_inlined) {
+  const analysis::Profile plain = profile("calls.comp.debug.spv");
+  for (const char* name : kInlined) {
+    const analysis::CaptureDiff diff = analysis::compare(plain, profile(name));
+    const auto executions = *analysis::find_metric(diff.metrics, "executions");
+    const Lines kept = coverage(name).lines;
+    for (const analysis::Difference& difference : diff.of(analysis::DiffBy::Line)) {
+      if (!kept.contains(difference.line)) continue;
+      const auto [before, after] = analysis::values_of(difference, executions);
+      EXPECT_EQ(before, after) << name << " " << difference.line;
+    }
   }
 }
 
