@@ -13,7 +13,7 @@ tally, *app = sys.argv[1:]
 folder = tempfile.TemporaryDirectory()
 capture = os.path.join(folder.name, "sound.tally")
 subprocess.run([tally, "run", "-o", capture, "--", *app], check=True, stdout=subprocess.DEVNULL)
-processor_seconds, memory = 20, 1 << 30
+file_bytes, processor_seconds, memory = 10 << 20, 10, 1 << 30
 
 
 def columns_of(database, table):
@@ -57,17 +57,17 @@ def many_messages(database):
                          "VALUES (?, 1, 0, 'warning', ?, 1)", ((i, "message %d" % i) for i in range(1, 100_001)))
 
 
-def many_regions(database):
+def many_regions(database, passes=50_000):
     database.execute("INSERT INTO region_counter (id, name) VALUES (1, 'Fragment invocations')")
-    copies(database, "pass", 50_000, lambda i: {"id": 1000 + i})
+    copies(database, "pass", passes, lambda i: {"id": 1000 + i})
     database.executemany("INSERT INTO pass_regions VALUES (?, ?, 0, 0, 0, 0, 64, 64, 32, 32)",
-                         ((i + 1, 1000 + i) for i in range(50_000)))
+                         ((i + 1, 1000 + i) for i in range(passes)))
     database.executemany("INSERT INTO region_values VALUES (?, 1, 4, ?)",
-                         ((i + 1, b"\1\0\0\0" * 4) for i in range(50_000)))
+                         ((i + 1, b"\1\0\0\0" * 4) for i in range(passes)))
 
 
 def regions_without_a_key(database):
-    many_regions(database)
+    many_regions(database, 45_000)
     database.executescript("CREATE TABLE copy AS SELECT * FROM region_values; DROP TABLE region_values;"
                            "CREATE TABLE region_values AS SELECT * FROM copy;")
 
@@ -96,7 +96,12 @@ for spoil in (long_device_name, many_devices, many_frame_counters, many_metrics,
     database = sqlite3.connect(hostile)
     spoil(database)
     database.commit()
+    database.execute("VACUUM")
     database.close()
+    size = os.path.getsize(hostile)
+    if size > file_bytes:
+        print("%s: a file of %.1f MiB" % (spoil.__name__, size / (1 << 20)))
+        failed = 1
     shutil.copy(hostile, os.path.join(folder.name, "copy.tally"))
     for command in commands:
         out = os.path.join(folder.name, "out")
