@@ -7,6 +7,7 @@
 #include "spirv/analysis/early_tests.h"
 #include "spirv/analysis/loops.h"
 #include "spirv/instrument/counting.h"
+#include "spirv/instrument/flush_code.h"
 #include "spirv/instrument/output_counting.h"
 #include "spirv/instrument/record_writer.h"
 #include "spirv/instrument/region_counting.h"
@@ -335,6 +336,14 @@ Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const Ent
   if (Status status = check_nesting(analyzed, entry, options.driver); !status)
     return status.error();
   if (options.sites.any() && options.driver.masks_branches) {
+    safe.counting = Counting::Lane;
+    safe.subgroup_operations = false;
+  }
+  // llvmpipe from 25.0 runs subgroups by coroutines, and mixes them up where they execute barriers
+  // of parts of a workgroup differently often: code at the end may not run for all lanes.
+  if (options.driver.prefers_small_code && !options.driver.masks_branches &&
+      options.stage == ExecutionModel::GLCompute &&
+      barriers_of(analyzed.module()) == Barriers::OfParts) {
     safe.counting = Counting::Lane;
     safe.subgroup_operations = false;
   }

@@ -123,10 +123,15 @@ constexpr uint32_t small_bit(size_t counter) { return static_cast<uint32_t>(8 * 
 void emit_small_flush(InstructionBuilder& code, const CountingTools& tools,
                       std::span<const PrivateSlot> slots, std::span<const uint32_t> variables);
 
+// The barriers of a module: none, of whole workgroups, or also of parts of them.
+enum class Barriers { None, OfWorkgroups, OfParts };
+Barriers barriers_of(const Module& module);
+
 // The same in a compute shader where DriverWorkarounds::workgroup_bytes: the subgroups add up their
 // sums in words of workgroup memory, without atomics, and the last one adds these to the record.
 // The first one to end overwrites what it finds there. A word has the sums of four flags or one
-// number.
+// number. Where there are barriers, which some subgroups may not reach, as those that return early,
+// subgroups end in any order: a word counts those that have ended.
 class WorkgroupFlush : WordCode {
  public:
   static bool is_possible(const PassContext& context, size_t counters);
@@ -138,10 +143,14 @@ class WorkgroupFlush : WordCode {
   WorkgroupFlush(const CountingTools& tools, std::span<const PrivateSlot> slots,
                  std::span<const uint32_t> variables);
 
+  // Where all invocations begin.
+  void begin(InstructionBuilder& code);
   // Where all invocations end.
   void emit(InstructionBuilder& code);
 
  private:
+  uint32_t subgroup(InstructionBuilder& code);
+  uint32_t end_subgroup(InstructionBuilder& code);
   uint32_t pointer(InstructionBuilder& code, size_t variable);
   uint32_t sum(InstructionBuilder& code, size_t variable);
   uint32_t spread(InstructionBuilder& code, uint32_t bytes);
@@ -160,7 +169,8 @@ class WorkgroupFlush : WordCode {
   uint32_t u64_;
   uint32_t invocations_;          // of a workgroup
   uint32_t words_ = 0;            // an array in workgroup memory, by variable; 0: there are none
-  uint32_t is_first_ = 0;         // whether the subgroup is the first one
+  bool counts_ends_ = false;      // the word behind the variables has how many subgroups have ended
+  uint32_t is_first_ = 0;         // whether no other subgroup has ended
   std::vector<uint32_t> totals_;  // of the variables, as far as this place of the code has them
   std::vector<const PrivateSlot*> users_;  // one of each variable
 };

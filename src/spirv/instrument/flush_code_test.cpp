@@ -69,11 +69,12 @@ TEST(FlushCode, short_code_stands_behind_all_returns_of_the_entry_point) {
 // declarations.
 std::string short_code_of(const std::string& local_size, const std::string& decorations = "",
                           const std::string& globals = "",
-                          const BlockCountOptions& options = short_options()) {
+                          const BlockCountOptions& options = short_options(),
+                          const std::string& body = kEarlyReturn) {
   return instrumented(header("OpEntryPoint GLCompute %main \"main\"\n"
                              "OpExecutionMode %main LocalSize " +
                              local_size + "\n") +
-                          decorations + kTypes + globals + kEarlyReturn,
+                          decorations + kTypes + globals + body,
                       options);
 }
 
@@ -111,6 +112,27 @@ TEST(FlushCode, subgroups_add_up_in_workgroup_memory_and_the_last_one_adds_to_th
   EXPECT_EQ(count_of(code_of("8 1 1"), "_Workgroup_"), 0u);  // a single subgroup
   options.driver.workgroup_bytes = 16;
   EXPECT_EQ(count_of(code_of("6 3 1"), "_Workgroup_"), 0u);  // no room
+}
+
+// Behind the word of the flag: how many subgroups have ended.
+TEST(FlushCode, the_last_subgroup_to_end_adds_where_barriers_may_change_the_order) {
+  BlockCountOptions options = short_options();
+  options.driver.workgroup_bytes = 1024;
+  const auto code_of = [&](const std::string& scope) {
+    std::string body = kEarlyReturn;
+    body.insert(body.find("OpLabel\n") + 8,
+                "OpControlBarrier " + scope + " " + scope + " %uint_264\n");
+    return short_code_of("6 3 1", "",
+                         "%uint = OpTypeInt 32 0\n%uint_2 = OpConstant %uint 2\n"
+                         "%uint_3 = OpConstant %uint 3\n%uint_264 = OpConstant %uint 264\n",
+                         options, body);
+  };
+  const std::string text = code_of("%uint_2");
+  EXPECT_THAT(text, HasSubstr("%tally_sums = OpVariable %_ptr_Workgroup__arr_ulong_uint_2"));
+  EXPECT_EQ(count_of(text, " Volatile\n"), 4u);  // read and written at the begin and at the end
+  EXPECT_THAT(text, testing::ContainsRegex("OpIEqual %bool %[0-9]+ %ulong_2\n"));
+  const std::string of_lanes = code_of("%uint_3");  // barriers of subgroups
+  EXPECT_EQ(count_of(of_lanes, "_Workgroup_") + count_of(of_lanes, "OpGroupNonUniform"), 0u);
 }
 
 TEST(FlushCode, the_flush_stands_before_every_return_where_that_is_asked_for) {

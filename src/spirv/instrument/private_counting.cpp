@@ -52,6 +52,7 @@ class PrivateCounting : public CounterCode {
 
   void begin(InstructionBuilder& code) override {
     if (one_variable_ != 0) code.store(one_variable_, tools_.record.opaque_one(code));
+    if (workgroup_) workgroup_->begin(code);
   }
 
   void count(InstructionBuilder& code, uint32_t counter) override {

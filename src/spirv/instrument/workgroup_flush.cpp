@@ -21,6 +21,7 @@ constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
 constexpr size_t kSkipped = 16;
 // Counters that lanes share out at a time.
 constexpr size_t kSharedOut = 32;
+constexpr uint32_t kVolatile = word(spv::MemoryAccessMask::Volatile);
 
 // 0 where it is not known.
 uint64_t invocations_of(const PassContext& context) {
@@ -34,6 +35,18 @@ bool has_variable(const PrivateSlot& slot) {
 
 }  // namespace
 
+Barriers barriers_of(const Module& module) {
+  constexpr auto kWorkgroup = static_cast<uint64_t>(spv::Scope::Workgroup);
+  auto found = Barriers::None;
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const Instruction instruction = module.instruction(i);
+    if (instruction.opcode() != Op::OpControlBarrier) continue;
+    if (module.constant_value(instruction.operand(0)) != kWorkgroup) return Barriers::OfParts;
+    found = Barriers::OfWorkgroups;
+  }
+  return found;
+}
+
 bool WorkgroupFlush::is_possible(const PassContext& context, size_t counters) {
   const DriverWorkarounds& driver = context.options.driver;
   if (driver.workgroup_bytes == 0 || context.entry.model != spv::ExecutionModel::GLCompute ||
@@ -43,8 +56,8 @@ bool WorkgroupFlush::is_possible(const PassContext& context, size_t counters) {
   }
   const uint64_t invocations = invocations_of(context);
   if (invocations <= kSubgroupLanes || invocations > kMaxInvocations) return false;
-  // Virtual subgroups have variables there, too.
-  constexpr uint64_t kOtherBytes = 8;
+  // Virtual subgroups have variables there, too, and the number of subgroups that have ended.
+  constexpr uint64_t kOtherBytes = 16;
   const auto bytes = workgroup_bytes(context.module(), context.entry);
   return bytes && *bytes + kOtherBytes + counters * probe::kCounterBytes <= driver.workgroup_bytes;
 }
@@ -63,24 +76,52 @@ WorkgroupFlush::WorkgroupFlush(const CountingTools& tools, std::span<const Priva
   for (const PrivateSlot& slot : slots) {
     if (has_variable(slot)) users_[slot.variable] = &slot;
   }
-  if (variables.empty()) return;
+  counts_ends_ = barriers_of(tools.context.module()) != Barriers::None;
+  const size_t words = variables.size() + (counts_ends_ ? 1 : 0);
+  if (words == 0) return;
   constexpr auto kStorage = spv::StorageClass::Workgroup;
-  const uint32_t array = editor_.new_array(u64_, constant(static_cast<uint32_t>(variables.size())));
+  const uint32_t array = editor_.new_array(u64_, constant(static_cast<uint32_t>(words)));
   words_ = editor_.new_global_variable(editor_.type_pointer(kStorage, array), kStorage);
   editor_.name(words_, "tally.sums");
   editor_.add_to_interface(tools_.context.entry, words_);
 }
 
+uint32_t WorkgroupFlush::subgroup(InstructionBuilder& code) {
+  return tools_.builtins.number(code, spv::BuiltIn::SubgroupId, 1, 0);
+}
+
+// ended = subgroup == 0 ? 0 : ended;
+void WorkgroupFlush::begin(InstructionBuilder& code) {
+  if (!counts_ends_) return;
+  const uint32_t word = pointer(code, variables_.size());
+  const uint32_t ended = code.load(u64_, word, {kVolatile});
+  const uint32_t is_first = compare(code, Op::OpIEqual, subgroup(code), constant(0));
+  const uint32_t zero = editor_.constant_u64(0);
+  code.store(word, code.emit(Op::OpSelect, u64_, {is_first, zero, ended}), {kVolatile});
+}
+
+// True if this is the last subgroup to end. Sets is_first_.
+uint32_t WorkgroupFlush::end_subgroup(InstructionBuilder& code) {
+  const uint32_t last = (invocations_ - 1) / kSubgroupLanes;
+  if (!counts_ends_) {
+    const uint32_t number = subgroup(code);
+    is_first_ = compare(code, Op::OpIEqual, number, constant(0));
+    return compare(code, Op::OpIEqual, number, constant(last));
+  }
+  const uint32_t word = pointer(code, variables_.size());
+  const uint32_t ended = code.load(u64_, word, {kVolatile});
+  code.store(word, wide(code, Op::OpIAdd, ended, editor_.constant_u64(1)), {kVolatile});
+  is_first_ = compare(code, Op::OpIEqual, ended, editor_.constant_u64(0));
+  return compare(code, Op::OpIEqual, ended, editor_.constant_u64(last));
+}
+
 // if (last && counts) record += totals;
 void WorkgroupFlush::emit(InstructionBuilder& code) {
   const RecordPointer record_pointer = tools_.load_record(code);
-  const uint32_t subgroup = tools_.builtins.number(code, spv::BuiltIn::SubgroupId, 1, 0);
-  is_first_ = compare(code, Op::OpIEqual, subgroup, constant(0));
+  const uint32_t is_last = end_subgroup(code);
   for (size_t first = 0; first < variables_.size(); first += kSkipped) {
     add_sums(code, first, std::min(kSkipped, variables_.size() - first));
   }
-  const uint32_t last = constant((invocations_ - 1) / kSubgroupLanes);
-  const uint32_t is_last = compare(code, Op::OpIEqual, subgroup, last);
   code.if_then(both(code, is_last, tools_.record.is_set(code, record_pointer)), [&] {
     const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
     for (size_t first = 0; first < slots_.size(); first += kSharedOut) {
@@ -164,10 +205,12 @@ uint32_t WorkgroupFlush::total(InstructionBuilder& code, const PrivateSlot& slot
 }
 
 // i = lane;
-// if (i < count) do record[first + i] += totals[first + i]; while ((i += lanes) < count);
+// if (i < lanes && i < count) do record[first + i] += totals[first + i]; while ((i += lanes) <
+// count);
 void WorkgroupFlush::add_totals(InstructionBuilder& code, const ShardAddress& shard, size_t first,
                                 size_t count) {
-  const uint32_t lanes = (invocations_ - 1) % kSubgroupLanes + 1;  // of the last subgroup
+  // Those that all subgroups have.
+  const uint32_t lanes = (invocations_ - 1) % kSubgroupLanes + 1;
   std::vector<uint32_t> totals;
   for (const PrivateSlot& slot : slots_.subspan(first, count)) totals.push_back(total(code, slot));
   const auto add = [&](uint32_t index) {
@@ -182,7 +225,8 @@ void WorkgroupFlush::add_totals(InstructionBuilder& code, const ShardAddress& sh
   };
   const uint32_t end = constant(static_cast<uint32_t>(count));
   const uint32_t lane = tools_.builtins.lane(code);
-  code.if_then(compare(code, Op::OpULessThan, lane, end), [&] {
+  const uint32_t adding = constant(std::min(lanes, static_cast<uint32_t>(count)));
+  code.if_then(compare(code, Op::OpULessThan, lane, adding), [&] {
     if (count <= lanes) return add(lane);
     code.repeat(u32_, lane, [&](uint32_t index) {
       add(index);

@@ -45,8 +45,8 @@ struct DriverWorkarounds {
   // invocations where the workgroup does not fill them; lanes that end at one place outside of
   // loops end together; and helper invocations take part in no subgroup operation (llvmpipe).
   bool prefers_small_code = false;
-  // The driver runs the subgroups of a workgroup one after the other, on one thread, and they end
-  // in the order of their numbers. An atomic addition is a slow loop over the lanes, while an
+  // The driver runs the subgroups of a workgroup on one thread, in the order of their numbers, each
+  // to the next barrier that it reaches. An atomic addition is a slow loop over the lanes, while an
   // access to workgroup memory at the same place for all lanes is one instruction (llvmpipe 26). So
   // compute shaders that prefer small code add up a workgroup's counts there: bytes of that memory,
   // with those that the code adds. 0: not this driver.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "barriers.comp.h"
 #include "confetti.vert.h"
 #include "demote.frag.h"
 #include "demote16.frag.h"
@@ -65,6 +66,16 @@ std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& 
     if (way.count_subgroups) expect_plausible_subgroups(counts);
   }
   return expected;
+}
+
+TEST(BlockCountGpu, subgroups_that_end_in_any_order_are_counted) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(barriers_comp)}};
+  program.values.assign(70 * 6, 0);
+  program.groups[0] = 6;
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_EQ(counts[0].blocks.executions[0], 70u * 6);
 }
 
 TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_ways) {
