@@ -10,6 +10,7 @@
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
 #include "catalogue/stages.h"
+#include "spirv/analysis/loop_bounds.h"
 
 namespace tally::analysis {
 namespace {
@@ -33,7 +34,7 @@ uint32_t first_block_of_entry(const ShaderCode& code, spv::ExecutionModel execut
   return kNone;
 }
 
-Result<ShaderCode> load(const Model& model, uint32_t shader) {
+Result<ShaderCode> load(const Model& model, uint32_t shader, ShaderCodes::Compiler compiler) {
   const store::ShaderRow& row = model.shaders[shader];
   if (!row.module) return Error{"the capture has no SPIR-V for this shader"};
   const catalogue::Stage* stage = catalogue::find_stage(row.stage);
@@ -45,7 +46,11 @@ Result<ShaderCode> load(const Model& model, uint32_t shader) {
   if (!row.constants.empty()) module = module->specialized(row.constants);
   const spv::ExecutionModel execution = as_written(
       *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
-  auto map = spirv::BlockMap::build(*module, execution, row.entry_point, spirv::CostDetail::Kept);
+  std::optional<spirv::GpuCompiler> gpu;
+  if (compiler == ShaderCodes::Compiler::Gpu)
+    gpu = spirv::gpu_compiler(*module, execution, row.entry_point);
+  auto map = spirv::BlockMap::build(*module, execution, row.entry_point, spirv::CostDetail::Kept,
+                                    gpu ? &*gpu : nullptr);
   if (!map) return map.error();
   ShaderCode code{std::move(*module), std::move(*map), kNone, execution};
   code.entry_block = first_block_of_entry(code, execution, row.entry_point);
@@ -87,7 +92,7 @@ const std::vector<std::vector<uint64_t>>& costs_of_blocks(const Model& model) {
   const std::vector<bool> used = used_shaders(model);
   for (uint32_t shader = 0; shader < used.size(); ++shader) {
     if (!used[shader]) continue;
-    const auto code = load(model, shader);
+    const auto code = load(model, shader, ShaderCodes::Compiler::Any);
     if (code) costs.of_shader[shader] = costs_of_blocks(code->map, *model.device);
   }
   return costs.of_shader;
@@ -131,11 +136,12 @@ bool ShaderCode::is_countable(size_t block) const {
   return next == functions.begin() || std::prev(next)->is_countable;
 }
 
-ShaderCodes::ShaderCodes(const Model& model) : model_(model), codes_(model.shaders.size()) {}
+ShaderCodes::ShaderCodes(const Model& model, Compiler compiler)
+    : model_(model), compiler_(compiler), codes_(model.shaders.size()) {}
 
 const Result<ShaderCode>& ShaderCodes::of(uint32_t shader) {
   auto& code = codes_[shader];
-  if (code == nullptr) code = std::make_unique<Result<ShaderCode>>(load(model_, shader));
+  if (code == nullptr) code = std::make_unique<Result<ShaderCode>>(load(model_, shader, compiler_));
   return *code;
 }
 

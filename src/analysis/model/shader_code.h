@@ -77,7 +77,9 @@ struct ShaderCode {
 
 class ShaderCodes {
  public:
-  explicit ShaderCodes(const Model& model);
+  // Whose leavings BlockMap::kept() has (spirv/analysis/redundancy.h).
+  enum class Compiler : uint8_t { Any, Gpu };
+  explicit ShaderCodes(const Model& model, Compiler compiler = Compiler::Any);
 
   // The code of a shader, or an error for the user.
   const Result<ShaderCode>& of(uint32_t shader);
@@ -87,6 +89,7 @@ class ShaderCodes {
 
  private:
   const Model& model_;
+  const Compiler compiler_;
   std::vector<std::unique_ptr<Result<ShaderCode>>> codes_;  // by shader
 };
 

@@ -266,7 +266,7 @@ Status add_program(const std::string& counted, const std::string& plain, DeviceM
   if (!counted_model) return counted_model.error();
   auto plain_model = open_model(plain);
   if (!plain_model) return plain_model.error();
-  ShaderCodes codes(*counted_model), plain_codes(*plain_model);
+  ShaderCodes codes(*counted_model, ShaderCodes::Compiler::Gpu), plain_codes(*plain_model);
   const auto works = works_of(*counted_model, codes);
   if (!works) return with_context(works.error(), counted);
   const auto timed = works_of(*plain_model, plain_codes);

@@ -16,7 +16,7 @@ using spirv::CostClass;
 using NumberJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tally-device";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
 constexpr size_t kLargestFile = size_t{16} << 20;

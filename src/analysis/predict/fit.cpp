@@ -8,6 +8,7 @@
 
 #include "analysis/model/device_costs.h"
 #include "spirv/analysis/block_map.h"
+#include "spirv/analysis/loop_bounds.h"
 
 namespace tally::analysis {
 namespace {
@@ -160,7 +161,8 @@ Result<Work> work_of_loop(std::span<const uint32_t> words, spv::ExecutionModel s
                           double invocations, double iterations) {
   const auto module = spirv::Module::parse(words);
   if (!module) return module.error();
-  const auto map = spirv::BlockMap::build(*module, stage, "main", spirv::CostDetail::Kept);
+  const spirv::GpuCompiler gpu = spirv::gpu_compiler(*module, stage, "main");
+  const auto map = spirv::BlockMap::build(*module, stage, "main", spirv::CostDetail::Kept, &gpu);
   if (!map) return map.error();
   uint32_t header = 0, merge = 0;  // label ids
   Work work;

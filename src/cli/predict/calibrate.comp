@@ -37,6 +37,16 @@ layout(push_constant) uniform Push {
 
 shared uint tile[1024];
 
+// Accesses of invocations next to each other go to elements next to each other.
+#if defined(KERNEL_load) || defined(KERNEL_spread_load) || defined(KERNEL_vector_load) || \
+    defined(KERNEL_store) || defined(KERNEL_vector_store) || defined(KERNEL_shared_load) || \
+    defined(KERNEL_shared_store) || defined(KERNEL_conflicting) || defined(KERNEL_atomic) || \
+    defined(KERNEL_fma_and_load) || defined(KERNEL_special_and_shared)
+#define FIRST 0u
+#else
+#define FIRST id ^ odd
+#endif
+
 #define FOUR(x) x x x x
 #define SIXTEEN(x) FOUR(FOUR(x))
 
@@ -50,7 +60,7 @@ void main() {
   const uint count = push.count, mask = push.mask, stride = push.stride, odd = push.odd;
   const float near_one = push.near_one, small = push.small;
   const uint id = gl_GlobalInvocationID.x;
-  uint u = id, v = id ^ odd;
+  uint u = id, v = FIRST;
   vec4 a = vec4(id & 255u) * small, d = a + near_one;
   const vec4 b = vec4(near_one), c = vec4(small);
 #if defined(KERNEL_float64)
@@ -97,11 +107,11 @@ void main() {
     SIXTEEN(u += words[((id + v) * 32u) & mask]; v += stride;)  // each in a line of its own
 #elif defined(KERNEL_vector_load)
     uvec4 w;
-    FOUR(w = vectors[((id + v) & mask) >> 2]; u += w.x ^ w.y ^ w.z ^ w.w; v += stride;)
+    FOUR(w = vectors[(id + v) & mask >> 2]; u += w.x ^ w.y ^ w.z ^ w.w; v += stride;)
 #elif defined(KERNEL_store)
     SIXTEEN(words[(id + v) & mask] = u; v += stride;)
 #elif defined(KERNEL_vector_store)
-    FOUR(vectors[((id + v) & mask) >> 2] = uvec4(u, v, u, i); v += stride;)
+    FOUR(vectors[(id + v) & mask >> 2] = uvec4(u, v, u, i); v += stride;)
 #elif defined(KERNEL_chase)
     SIXTEEN(u = words[(u + v) & mask];)
 #elif defined(KERNEL_uniform_load)

@@ -24,10 +24,10 @@ layout(location = 0) out vec4 color;
 void main() { color = vec4(push.small); }
 #else
 void main() {
-  const uint count = push.count, mask = push.mask, stride = push.stride, odd = push.odd;
+  const uint count = push.count, mask = push.mask, stride = push.stride;
   const float near_one = push.near_one, small = push.small;
   const uint id = uint(gl_FragCoord.y) * 1024u + uint(gl_FragCoord.x);
-  uint u = id, v = id ^ odd;
+  uint u = id, v = 0u;
   vec4 a = vec4(id & 255u) * small, d = a + near_one;
   const vec4 b = vec4(near_one), c = vec4(small);
   for (uint i = 0; i < count; ++i) {

@@ -41,7 +41,7 @@ class VulkanGpu : public Gpu {
   Status make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBuffer& buffer);
   Status begin();
   Status submit();
-  void barrier();
+  void barrier(VkPipelineStageFlags before, VkPipelineStageFlags after);
 
   InstanceFunctions vki_;
   DeviceFunctions vk_;
@@ -351,12 +351,11 @@ void VulkanGpu::write_descriptors() {
                            nullptr);
 }
 
-void VulkanGpu::barrier() {
+void VulkanGpu::barrier(VkPipelineStageFlags before, VkPipelineStageFlags after) {
   VkMemoryBarrier all{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   all.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
   all.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  vk_.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, nullptr, 0, nullptr);
+  vk_.CmdPipelineBarrier(commands_, before, after, 0, 1, &all, 0, nullptr, 0, nullptr);
 }
 
 Status VulkanGpu::create_commands() {
@@ -449,7 +448,11 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
   if (facts_.graphics)
     vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_GRAPHICS, layout_, 0, 1, &set_, 0,
                               nullptr);
-  barrier();
+  // Programs wait between dispatches for those before alone.
+  const auto stages_of = [&](const KernelRun& run) -> VkPipelineStageFlags {
+    return run.pass ? VK_PIPELINE_STAGE_ALL_COMMANDS_BIT : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  };
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
   vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, 0);
   for (uint32_t i = 0; i < count; ++i) {
     const KernelRun& run = runs[i];
@@ -461,7 +464,7 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
       vk_.CmdDispatch(commands_, run.groups, 1, 1);
     }
     vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, i + 1);
-    barrier();
+    if (i + 1 < count) barrier(stages_of(run), stages_of(runs[i + 1]));
   }
   if (Status done = submit(); !done) return done.error();
   std::array<uint64_t, kMaxRuns + 1> ticks{};

@@ -46,7 +46,7 @@ struct Predicted {
 Result<Predicted> predict(const std::string& file, const DeviceModel& device) {
   auto model = analysis::open_model(file);
   if (!model) return model.error();
-  analysis::ShaderCodes codes(*model);
+  analysis::ShaderCodes codes(*model, analysis::ShaderCodes::Compiler::Gpu);
   auto works = works_of(*model, codes);
   if (!works) return with_context(works.error(), file);
   if (works->works.empty()) return Error{file + ": it has no dispatch and no render pass"};

@@ -40,7 +40,7 @@ class BlockMapBuilder {
     map_.costs_depend_on_specialization_ = costs_.types_depend_on_specialization();
   }
 
-  void leave_out_redundant(std::span<const uint32_t> functions);
+  void leave_out_redundant(std::span<const uint32_t> functions, const GpuCompiler* gpu);
   void add_function(const Function& function, bool is_countable);
   void find_main_file(uint32_t entry_function);
   BlockMap finish() &&;
@@ -71,9 +71,10 @@ class BlockMapBuilder {
   std::unordered_map<uint32_t, uint32_t> inlined_at_;  // of the current function: their instances
 };
 
-void BlockMapBuilder::leave_out_redundant(std::span<const uint32_t> functions) {
+void BlockMapBuilder::leave_out_redundant(std::span<const uint32_t> functions,
+                                          const GpuCompiler* gpu) {
   keeps_ = true;
-  map_.residues_ = residues_of_instructions(module_, functions);
+  map_.residues_ = residues_of_instructions(module_, functions, gpu);
 }
 
 void BlockMapBuilder::add_function(const Function& function, bool is_countable) {
@@ -238,7 +239,8 @@ std::string BlockMap::source_name() const {
 }
 
 Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage,
-                                 std::string_view entry_point, CostDetail detail) {
+                                 std::string_view entry_point, CostDetail detail,
+                                 const GpuCompiler* gpu) {
   const EntryPoint* entry = module.find_entry_point(stage, entry_point);
   if (entry == nullptr) {
     return Error{fmt::format("the module has no entry point \"{}\" of execution model {}",
@@ -246,7 +248,7 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
   }
   const auto functions = module.reachable_functions(entry->function_id);
   BlockMapBuilder builder(module, functions.size());
-  if (detail == CostDetail::Kept) builder.leave_out_redundant(functions);
+  if (detail == CostDetail::Kept) builder.leave_out_redundant(functions, gpu);
   for (const uint32_t index : functions) {
     builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }

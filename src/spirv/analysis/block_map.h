@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "spirv/analysis/cost.h"
+#include "spirv/analysis/redundancy.h"
 #include "spirv/analysis/source_info.h"
 #include "spirv/ir/module.h"
 
@@ -74,8 +75,10 @@ enum class CostDetail : uint8_t {
 
 class BlockMap {
  public:
+  // `gpu`: costs once compiled are those of a compiler for a GPU.
   static Result<BlockMap> build(const Module& module, spv::ExecutionModel stage,
-                                std::string_view entry_point, CostDetail detail = CostDetail::All);
+                                std::string_view entry_point, CostDetail detail = CostDetail::All,
+                                const GpuCompiler* gpu = nullptr);
 
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }

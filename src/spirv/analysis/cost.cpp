@@ -202,6 +202,9 @@ void CostModel::add_compiled(const Instruction& instruction, Residue residue,
   if (residue == Residue::Nothing) return;
   const TypeShape& shape = value_shape(instruction);
   mix.add(CostClass::Instruction);
+  const bool is_float32 = shape.kind == TypeShape::Kind::Float && shape.width == 32;
+  if (residue == Residue::MultiplyAdd && is_float32)
+    return mix.add(CostClass::Fma, shape.components);
   add_arithmetic(shape, shape.components, mix);
 }
 

@@ -97,10 +97,11 @@ class InstructionMix {
   std::array<uint32_t, kCostClassCount> counts_{};
 };
 
-// The part of an instruction that every compiler leaves (redundancy.h).
+// The part of an instruction that compilers leave (redundancy.h).
 enum class Residue : uint8_t {
   All,
   Multiplication,  // of a division by a constant
+  MultiplyAdd,     // of a sum that takes in a product, which leaves nothing
   Nothing,
 };
 

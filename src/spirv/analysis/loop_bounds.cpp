@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "spirv/analysis/induction.h"
 #include "spirv/analysis/interface.h"
@@ -455,6 +456,51 @@ std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t bloc
     }
   }
   return bounds;
+}
+
+namespace {
+
+// Longer loops are not taken to be unrolled.
+constexpr uint32_t kMaxTrips = 32, kMaxUnrolledInstructions = 2048;
+
+bool is_short(const LoopBound& bound, const Cfg& cfg) {
+  if (!bound.constant || bound.distinct == 0 || bound.executions > kMaxTrips) return false;
+  uint32_t instructions = 0;
+  for (const uint32_t b : bound.loop.vertices)
+    instructions += cfg.blocks()[b].end - cfg.blocks()[b].begin;
+  return instructions * bound.executions <= kMaxUnrolledInstructions;
+}
+
+// The counter, or its values where the loop loads them.
+void add_values_of_counter(const Module& module, const Cfg& cfg, const LoopBound& bound,
+                           std::unordered_set<uint32_t>& ids) {
+  if (module.opcode_of(bound.distinct) != Op::OpVariable) ids.insert(bound.distinct);
+  for (const uint32_t b : bound.loop.vertices) {
+    const CfgBlock& block = cfg.blocks()[b];
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      const Instruction load = module.instruction(i);
+      if (load.opcode() == Op::OpLoad && load.operand(0) == bound.distinct)
+        ids.insert(load.result_id());
+    }
+  }
+}
+
+}  // namespace
+
+GpuCompiler gpu_compiler(const Module& module, spv::ExecutionModel stage,
+                         std::string_view entry_point) {
+  GpuCompiler gpu;
+  const AnalyzedModule analyzed(module);
+  const EntryPoint* const entry = analyzed.module().find_entry_point(stage, entry_point);
+  if (entry == nullptr) return gpu;
+  for (const uint32_t function : module.reachable_functions(entry->function_id)) {
+    const auto& cfg = analyzed.cfg(function);
+    if (!cfg) continue;
+    for (const LoopBound& bound : find_loop_bounds(analyzed, *entry, function)) {
+      if (is_short(bound, *cfg)) add_values_of_counter(module, *cfg, bound, gpu.counters);
+    }
+  }
+  return gpu;
 }
 
 }  // namespace tally::spirv

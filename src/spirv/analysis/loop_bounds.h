@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/loops.h"
+#include "spirv/analysis/redundancy.h"
 
 namespace tally::spirv {
 
@@ -44,6 +46,11 @@ struct LoopBound {
 // point that reaches the function.
 std::vector<LoopBound> find_loop_bounds(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                         uint32_t function);
+
+// Short are loops of at most 32 known iterations and 2,048 instructions. Nothing is known if the
+// module has no such entry point.
+GpuCompiler gpu_compiler(const Module& module, spv::ExecutionModel stage,
+                         std::string_view entry_point);
 
 // How often a call of the function executes each of its blocks at most, or kUnbounded.
 std::vector<uint32_t> block_bounds(std::span<const LoopBound> loops, size_t block_count);

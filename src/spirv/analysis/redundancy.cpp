@@ -47,6 +47,22 @@ class FunctionAnalysis {
   FunctionAnalysis(const Module& module, const Function& function, std::vector<Residue>& residues)
       : module_(module), function_(function), residues_(residues) {}
 
+  // Values that are constants once loops are unrolled.
+  void note_constants(std::unordered_set<uint32_t> ids) { constants_ = std::move(ids); }
+
+  // After run().
+  void fuse_products() {
+    std::unordered_map<uint32_t, uint32_t> uses;
+    for (const uint32_t index : live_) {
+      for_each_operand(module_.instruction(index), [&](uint32_t word, bool is_id) {
+        if (is_id) ++uses[leader(word)];
+      });
+    }
+    for (const BlockRange& block : module_.blocks_of(function_)) {
+      for (uint32_t i = block.begin; i < block.end; ++i) fuse(i, block, uses);
+    }
+  }
+
   void run() {
     for (const BlockRange& block : module_.blocks_of(function_)) number_values(block);
     find_live();
@@ -61,6 +77,34 @@ class FunctionAnalysis {
   }
 
  private:
+  void fuse(uint32_t index, const BlockRange& block,
+            const std::unordered_map<uint32_t, uint32_t>& uses) {
+    const Instruction sum = module_.instruction(index);
+    const bool adds = sum.opcode() == Op::OpFAdd || sum.opcode() == Op::OpFSub;
+    if (!adds || residues_[index] != Residue::All || is_precise(sum.result_id())) return;
+    for (const size_t operand : {size_t{0}, size_t{1}}) {
+      const uint32_t id = leader(sum.operand(operand));
+      const uint32_t product = module_.definition_index(id);
+      if (product == kNone || product < block.begin || product >= block.end) continue;
+      const Op opcode = module_.instruction(product).opcode();
+      const bool multiplies = opcode == Op::OpFMul || opcode == Op::OpVectorTimesScalar;
+      const auto used = uses.find(id);
+      if (!multiplies || residues_[product] != Residue::All || used == uses.end() ||
+          used->second != 1 || is_precise(id))
+        continue;
+      residues_[product] = Residue::Nothing;
+      residues_[index] = Residue::MultiplyAdd;
+      return;
+    }
+  }
+
+  bool is_precise(uint32_t id) const {
+    return std::ranges::any_of(module_.decorations_of(id), [&](uint32_t decoration) {
+      return module_.instruction(decoration).operand(1) ==
+             static_cast<uint32_t>(spv::Decoration::NoContraction);
+    });
+  }
+
   // A pointer's variable, and where that is.
   struct Place {
     uint32_t variable = 0;  // 0: not known
@@ -380,10 +424,15 @@ class FunctionAnalysis {
 }  // namespace
 
 std::vector<Residue> residues_of_instructions(const Module& module,
-                                              std::span<const uint32_t> functions) {
+                                              std::span<const uint32_t> functions,
+                                              const GpuCompiler* gpu) {
   std::vector<Residue> residues(module.instruction_count());
-  for (const uint32_t index : functions)
-    FunctionAnalysis(module, module.functions()[index], residues).run();
+  for (const uint32_t index : functions) {
+    FunctionAnalysis analysis(module, module.functions()[index], residues);
+    if (gpu != nullptr) analysis.note_constants(gpu->counters);
+    analysis.run();
+    if (gpu != nullptr) analysis.fuse_products();
+  }
   return residues;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "spirv/analysis/cost.h"
+#include "spirv/analysis/loop_bounds.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {
@@ -48,15 +49,17 @@ constexpr std::string_view kDeclarations = R"(
 )";
 
 // The numeric ids from 100 on that the body of main defines and that are redundant, ascending.
-std::vector<uint32_t> redundant_ids(std::string_view body) {
-  const auto words = test::assemble(
-      fmt::format("{}%main = OpFunction %void None %function\n%first = OpLabel\n{}\nOpReturn\n"
-                  "OpFunctionEnd",
-                  kDeclarations, body));
+std::vector<uint32_t> redundant_ids(std::string_view body, bool of_gpu = false,
+                                    bool begins_main = true) {
+  constexpr std::string_view kBegin = "%main = OpFunction %void None %function\n%first = OpLabel\n";
+  const auto words = test::assemble(fmt::format("{}{}{}\nOpReturn\nOpFunctionEnd", kDeclarations,
+                                                begins_main ? kBegin : std::string_view(), body));
   EXPECT_EQ(test::validate(words), "");
   const Module module = test::parsed(words);
   const auto functions = module.reachable_functions(module.entry_points().front().function_id);
-  const std::vector<Residue> residues = residues_of_instructions(module, functions);
+  const GpuCompiler gpu = gpu_compiler(module, spv::ExecutionModel::Fragment, "main");
+  const std::vector<Residue> residues =
+      residues_of_instructions(module, functions, of_gpu ? &gpu : nullptr);
   std::vector<uint32_t> ids;
   for (uint32_t id = 100; id < 200; ++id) {
     const uint32_t index = module.definition_index(id);
@@ -233,19 +236,70 @@ TEST(Redundancy, stores_that_others_see_are_kept_in_every_module) {
   size_t stores = 0;
   for (const test::NamedModule& named : test::corpus()) {
     const Module module = test::parsed(named.words);
-    std::vector<uint32_t> functions;
-    for (uint32_t f = 0; f < module.functions().size(); ++f) functions.push_back(f);
-    const std::vector<Residue> residues = residues_of_instructions(module, functions);
-    for (uint32_t i = 0; i < module.instruction_count(); ++i) {
-      const Instruction instruction = module.instruction(i);
-      if (instruction.opcode() != spv::Op::OpStore) continue;
-      const auto type = module.definition(module.type_of(instruction.operand(0)));
-      if (static_cast<spv::StorageClass>(type->operand(0)) == spv::StorageClass::Function) continue;
-      ++stores;
-      EXPECT_EQ(residues[i], Residue::All) << named.name << " " << i;
+    if (module.entry_points().empty()) continue;
+    const EntryPoint& entry = module.entry_points().front();
+    const auto functions = module.reachable_functions(entry.function_id);
+    const GpuCompiler gpu = gpu_compiler(module, entry.model, entry.name);
+    for (const GpuCompiler* const compiler : {static_cast<const GpuCompiler*>(nullptr), &gpu}) {
+      const auto residues = residues_of_instructions(module, functions, compiler);
+      for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+        const Instruction instruction = module.instruction(i);
+        if (instruction.opcode() != spv::Op::OpStore) continue;
+        const auto type = module.definition(module.type_of(instruction.operand(0)));
+        const auto storage = static_cast<spv::StorageClass>(type->operand(0));
+        if (storage == spv::StorageClass::Function) continue;
+        ++stores;
+        EXPECT_EQ(residues[i], Residue::All) << named.name << " " << i;
+      }
     }
   }
   EXPECT_GT(stores, 20u);
+}
+
+TEST(Redundancy, a_gpu_fuses_a_product_with_the_sum_that_alone_uses_it) {
+  constexpr std::string_view kBody = R"(
+    %100 = OpLoad %f32 %in
+    %101 = OpFMul %f32 %100 %100
+    %102 = OpFAdd %f32 %101 %100
+    %103 = OpFMul %f32 %102 %102
+    %104 = OpFSub %f32 %103 %100
+    %105 = OpFAdd %f32 %103 %104
+    OpStore %out %105)";
+  EXPECT_THAT(redundant_ids(kBody), IsEmpty());
+  EXPECT_THAT(redundant_ids(kBody, true), ElementsAre(101));
+}
+
+TEST(Redundancy, a_gpu_knows_the_counter_of_a_short_loop) {
+  // for (int i = 0; i < TRIPS; ++i) out = in * float(i + 1);
+  const auto ids = [](int trips) {
+    return redundant_ids(fmt::format(R"(
+    %trips = OpConstant %i32 {}
+    %main = OpFunction %void None %function
+    %first = OpLabel
+    OpBranch %loop
+    %loop = OpLabel
+    %i = OpPhi %i32 %zero %first %103 %continue
+    OpLoopMerge %end %continue None
+    OpBranch %test
+    %test = OpLabel
+    %100 = OpSLessThan %bool %i %trips
+    OpBranchConditional %100 %body %end
+    %body = OpLabel
+    %101 = OpIAdd %i32 %i %one
+    %102 = OpConvertSToF %f32 %101
+    %104 = OpLoad %f32 %in
+    %105 = OpFMul %f32 %104 %102
+    OpStore %out %105
+    OpBranch %continue
+    %continue = OpLabel
+    %103 = OpIAdd %i32 %i %one
+    OpBranch %loop
+    %end = OpLabel)",
+                                     trips),
+                         true, false);
+  };
+  EXPECT_THAT(ids(4), ElementsAre(100, 101, 102, 103));
+  EXPECT_THAT(ids(400), IsEmpty());
 }
 
 }  // namespace

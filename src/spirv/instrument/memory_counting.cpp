@@ -158,8 +158,10 @@ uint32_t MemoryCounting::scalar_of(uint32_t vector) const {
   return module.definition(module.type_of(vector))->operand(0);
 }
 
-// Calls visit(unit, resource) for the units from `first` to `last` of all lanes, each once and in
-// ascending order, in all lanes.
+// Calls visit({unit, resource, is_one}) in turns, whose units are those from `first` to `last` of
+// all lanes, each once and in ascending order; the last turn has none, and is_one is false there.
+// All lanes that look for the least unit together see that it was the last turn: a vote of its own
+// could have other lanes, and some would wait for ever (NVIDIA 580).
 template <typename Visit>
 void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first,
                                uint32_t last, Visit&& visit) {
@@ -178,21 +180,23 @@ void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint
     }
     const uint32_t unit = subgroup_.minimum(code, select(code, is_open, next, constant(kNoUnit)));
     const uint32_t is_found = both(code, is_open, compare(code, Op::OpIEqual, next, unit));
-    const uint32_t after =
-        binary(code, Op::OpIAdd, next, select(code, is_found, constant(1), constant(0)));
-    code.store(next_, after);
-    visit(unit, least);
-    const uint32_t found = binary(code, Op::OpIAdd, turn, constant(1));
+    const uint32_t is_one = compare(code, Op::OpINotEqual, unit, constant(kNoUnit));
+    code.store(next_,
+               binary(code, Op::OpIAdd, next, select(code, is_found, constant(1), constant(0))));
+    visit(Turn{unit, least, is_one});
+    const uint32_t found =
+        binary(code, Op::OpIAdd, turn, select(code, is_one, constant(1), constant(0)));
     code.store(found_, found);
-    const uint32_t again = subgroup_.any(code, compare(code, Op::OpULessThanEqual, after, last));
+    const uint32_t again =
+        resource == 0 ? is_one : compare(code, Op::OpINotEqual, least, constant(kNoUnit));
     return InstructionBuilder::Turn{found, again};
   });
 }
 
 // The sectors and lines of an access to a buffer. The sectors of a line follow each other.
-std::pair<uint32_t, uint32_t> MemoryCounting::sectors_and_lines(InstructionBuilder& code,
-                                                                uint32_t resource, uint32_t byte,
-                                                                uint32_t extent) {
+MemoryCounting::Touched MemoryCounting::sectors_and_lines(InstructionBuilder& code,
+                                                          uint32_t resource, uint32_t byte,
+                                                          uint32_t extent) {
   constexpr uint32_t kSectorsOfLine = kLineShift - kSectorShift;
   const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(kSectorShift));
   // Not the sector of the last byte's address, which may be beyond 2^32.
@@ -203,14 +207,17 @@ std::pair<uint32_t, uint32_t> MemoryCounting::sectors_and_lines(InstructionBuild
   code.store(lines_, constant(0));
   code.store(line_, constant(kNoUnit));
   code.store(line_resource_, constant(kNoUnit));
-  each_unit(code, resource, first, last, [&](uint32_t sector, uint32_t of) {
-    const uint32_t line = binary(code, Op::OpShiftRightLogical, sector, constant(kSectorsOfLine));
-    const uint32_t is_same = both(code, compare(code, Op::OpIEqual, line, code.load(u32_, line_)),
-                                  compare(code, Op::OpIEqual, of, code.load(u32_, line_resource_)));
-    const uint32_t added = select(code, is_same, constant(0), constant(1));
+  each_unit(code, resource, first, last, [&](const Turn& turn) {
+    const uint32_t line =
+        binary(code, Op::OpShiftRightLogical, turn.unit, constant(kSectorsOfLine));
+    const uint32_t is_same =
+        both(code, compare(code, Op::OpIEqual, line, code.load(u32_, line_)),
+             compare(code, Op::OpIEqual, turn.resource, code.load(u32_, line_resource_)));
+    const uint32_t is_new = select(code, is_same, constant(0), constant(1));
+    const uint32_t added = select(code, turn.is_one, is_new, constant(0));
     code.store(lines_, binary(code, Op::OpIAdd, code.load(u32_, lines_), added));
     code.store(line_, line);
-    code.store(line_resource_, of);
+    code.store(line_resource_, turn.resource);
   });
   return {code.load(u32_, found_), code.load(u32_, lines_)};
 }
@@ -240,9 +247,11 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
       editor_.type_pointer(spv::StorageClass::Private, uvec4), spv::StorageClass::Private);
   editor_.add_to_interface(tools_.context.entry, words);
   code.store(words, zeros);
-  each_unit(code, 0, first, last, [&](uint32_t unit, uint32_t) {
-    const uint32_t bank = binary(code, Op::OpBitwiseAnd, unit, constant(kBanks - 1));
-    const uint32_t hits = code.emit(Op::OpIEqual, bvec4, {banks, splat(bank)});
+  each_unit(code, 0, first, last, [&](const Turn& turn) {
+    // No bank where the turn has no unit.
+    const uint32_t bank = binary(code, Op::OpBitwiseAnd, turn.unit, constant(kBanks - 1));
+    const uint32_t hit = select(code, turn.is_one, bank, constant(kNoUnit));
+    const uint32_t hits = code.emit(Op::OpIEqual, bvec4, {banks, splat(hit)});
     const uint32_t added = code.emit(Op::OpSelect, uvec4, {hits, ones, zeros});
     code.store(words, code.emit(Op::OpIAdd, uvec4, {code.load(uvec4, words), added}));
   });
@@ -264,8 +273,7 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
 
 // True for the lane that adds for those with it, and the bytes of them all. One operation gives
 // both: lanes may part between two.
-std::pair<uint32_t, uint32_t> MemoryCounting::sum_of_lanes(InstructionBuilder& code,
-                                                           uint32_t bytes) {
+MemoryCounting::LaneSum MemoryCounting::sum_of_lanes(InstructionBuilder& code, uint32_t bytes) {
   const uint32_t ballot = subgroup_.ballot(code, 0);
   const uint32_t sum = binary(code, Op::OpIMul, subgroup_.bit_count(code, ballot), bytes);
   return {subgroup_.is_lowest(code, ballot, 0), sum};
@@ -322,10 +330,10 @@ void MemoryCounting::finish() {
     make_function(tools_.context, count_shared_, "tally.count_shared", {u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const auto [adds, bytes] = sum_of_lanes(code, parameters[2]);
+                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
                       const uint32_t passes = extra_passes(code, parameters[0], parameters[1]);
-                      code.if_then(adds, [&] {
-                        add_all(code, record, parameters[3], {bytes, constant(1), passes});
+                      code.if_then(sum.adds, [&] {
+                        add_all(code, record, parameters[3], {sum.bytes, constant(1), passes});
                       });
                     });
                   });
@@ -334,12 +342,12 @@ void MemoryCounting::finish() {
     make_function(tools_.context, count_texel_, "tally.count_texel", {u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const auto [adds, bytes] = sum_of_lanes(code, parameters[2]);
+                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
                       each_unit(code, parameters[0], parameters[1], parameters[1],
-                                [](uint32_t, uint32_t) {});
+                                [](const Turn&) {});
                       const uint32_t texels = code.load(u32_, found_);
-                      code.if_then(adds, [&] {
-                        add_all(code, record, parameters[3], {bytes, constant(1), texels});
+                      code.if_then(sum.adds, [&] {
+                        add_all(code, record, parameters[3], {sum.bytes, constant(1), texels});
                       });
                     });
                   });
@@ -349,11 +357,12 @@ void MemoryCounting::finish() {
                   {u32_, u32_, u32_, u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const auto [adds, bytes] = sum_of_lanes(code, parameters[3]);
-                      const auto [sectors, lines] =
+                      const LaneSum sum = sum_of_lanes(code, parameters[3]);
+                      const Touched touched =
                           sectors_and_lines(code, parameters[0], parameters[1], parameters[2]);
-                      code.if_then(adds, [&] {
-                        add_all(code, record, parameters[4], {bytes, constant(1), sectors, lines});
+                      code.if_then(sum.adds, [&] {
+                        add_all(code, record, parameters[4],
+                                {sum.bytes, constant(1), touched.sectors, touched.lines});
                       });
                     });
                   });

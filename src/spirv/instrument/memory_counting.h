@@ -7,7 +7,6 @@
 
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "spirv/instrument/counting.h"
 #include "spirv/instrument/virtual_subgroups.h"
@@ -37,6 +36,17 @@ class MemoryCounting : WordCode {
 
   void keep_loops_rolled();
   void keep_lanes_together();
+  // Ids of 32-bit numbers, and of booleans, that all lanes of an access have.
+  struct Turn {
+    uint32_t unit, resource, is_one;
+  };
+  struct Touched {
+    uint32_t sectors, lines;
+  };
+  struct LaneSum {
+    uint32_t adds, bytes;  // `adds` is true for one lane, which adds the bytes of all
+  };
+
   void insert_site(const MemorySite& site);
   Begin begin_of(InstructionBuilder& code, const MemoryAccess& access);
   Begin texel_of(InstructionBuilder& code, const MemoryAccess& access);
@@ -45,11 +55,11 @@ class MemoryCounting : WordCode {
   template <typename Visit>
   void each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first, uint32_t last,
                  Visit&& visit);
-  std::pair<uint32_t, uint32_t> sectors_and_lines(InstructionBuilder& code, uint32_t resource,
-                                                  uint32_t byte, uint32_t extent);
+  Touched sectors_and_lines(InstructionBuilder& code, uint32_t resource, uint32_t byte,
+                            uint32_t extent);
   uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
   void finish_virtual();
-  std::pair<uint32_t, uint32_t> sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
+  LaneSum sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
   void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
                std::initializer_list<uint32_t> values);
 
