@@ -17,9 +17,9 @@
 #include "analysis/model/names.h"
 #include "base/hash.h"
 #include "catalogue/stages.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/analysis/loop_bounds.h"
-#include "spirv/analysis/site_places.h"
 #include "spirv/analysis/sites.h"
 #include "spirv/analysis/source_info.h"
 

@@ -6,7 +6,7 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
-#include "spirv/analysis/site_places.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/ir/opcode.h"
 
 namespace tally::analysis {

@@ -14,8 +14,8 @@
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "catalogue/catalogue.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/analysis/memory_access.h"
-#include "spirv/analysis/site_places.h"
 
 namespace tally::analysis {
 namespace {

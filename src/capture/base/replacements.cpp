@@ -13,8 +13,8 @@
 #include "catalogue/stages.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/substitution.h"
+#include "spirv/ir/editor.h"
 #include "spirv/ir/module.h"
-#include "spirv/ir/renaming.h"
 
 namespace tally::capture {
 namespace {

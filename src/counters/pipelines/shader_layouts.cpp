@@ -11,7 +11,6 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/push_constant.h"
-#include "spirv/ir/layout.h"
 #include "spirv/ir/module.h"
 #include "spirv/ir/opcode.h"
 #include "vk/chain.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spirv/ir/parser.h"
+#include "spirv/ir/module.h"
 
 namespace tally::spirv {
 

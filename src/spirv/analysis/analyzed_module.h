@@ -17,7 +17,7 @@ namespace tally::spirv {
 
 class AnalyzedModule {
  public:
-  // Expands decoration groups (parser.h).
+  // Expands decoration groups.
   static Result<AnalyzedModule> parse(std::span<const uint32_t> words);
   explicit AnalyzedModule(Module module);
 

@@ -21,7 +21,6 @@
 
 #include "catalogue/catalogue.h"
 #include "spirv/ir/module.h"
-#include "spirv/ir/types.h"
 
 namespace tally::spirv {
 

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "spirv/ir/types.h"
+#include "spirv/ir/module.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "spirv/ir/types.h"
+#include "spirv/ir/module.h"
 
 namespace tally::spirv {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "spirv/analysis/sites.h"
-#include "spirv/instrument/site_code.h"
+#include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/status.h"
-#include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
 #include "spirv/plan/counter_plan.h"
 #include "spirv/plan/options.h"

@@ -5,7 +5,6 @@
 
 #include "probe/region.h"
 #include "spirv/analysis/early_tests.h"
-#include "spirv/instrument/region_flush.h"
 
 namespace tally::spirv {
 

@@ -1,4 +1,4 @@
-#include "spirv/instrument/region_flush.h"
+#include "spirv/instrument/region_counting.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <spirv/unified1/GLSL.std.450.h>
 
-#include "spirv/instrument/site_code.h"
+#include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
 

@@ -1,6 +1,6 @@
-#include "spirv/instrument/virtual_subgroups.h"
+#include "spirv/instrument/memory_counting.h"
 
-#include "spirv/instrument/site_code.h"
+#include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
 

@@ -1,4 +1,4 @@
-#include "spirv/ir/parser.h"
+#include "spirv/ir/module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "spirv/ir/instruction_builder.h"
-#include "spirv/ir/layout.h"
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {
@@ -186,5 +185,16 @@ class Editor {
 
 // The global variables that a function or its callees refer to, ascending by id.
 std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id);
+
+// Copies of a module with other names in it.
+
+// The words of the module with another name of the entry point.
+std::vector<uint32_t> with_entry_point_name(const Module& module, const EntryPoint& entry,
+                                            std::string_view name);
+
+// The words of the module in which every string `name` is `new_name`: debug information names files
+// by strings.
+std::vector<uint32_t> with_string(const Module& module, std::string_view name,
+                                  std::string_view new_name);
 
 }  // namespace tally::spirv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "spirv/ir/opcode.h"
 
@@ -270,6 +271,192 @@ ExtInstSet Module::ext_inst_set(uint32_t import_id) const {
 uint32_t selector_words(const Module& module, uint32_t selector) {
   const std::optional<Instruction> type = module.definition(module.type_of(selector));
   return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
+}
+
+namespace {
+
+constexpr uint64_t kMaxSize = std::numeric_limits<uint32_t>::max();
+
+constexpr auto size_product = saturating_product<kMaxSize>;
+
+TypeShape scalar(TypeShape::Kind kind, uint32_t width) {
+  TypeShape shape;
+  shape.kind = kind;
+  shape.width = static_cast<uint8_t>(std::min(width, 255u));
+  shape.bytes = (shape.width + 7u) / 8u;
+  return shape;
+}
+
+}  // namespace
+
+TypeTable::TypeTable(const Module& module) : module_(&module) {
+  const size_t count =
+      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  shapes_.reserve(count);
+  for (size_t index = 0; index < count; ++index) {
+    shapes_.push_back(make(module.instruction(index)));
+  }
+}
+
+const TypeShape& TypeTable::shape(uint32_t type_id) const {
+  static constexpr TypeShape kNoType;
+  const uint32_t index = module_->definition_index(type_id);
+  return index < shapes_.size() ? shapes_[index] : kNoType;
+}
+
+// Finds only types declared before: a forward reference, which only a pointer may have, gives None.
+TypeShape TypeTable::make(const Instruction& type) {
+  using Kind = TypeShape::Kind;
+  switch (type.opcode()) {
+    case spv::Op::OpTypeBool:
+      return scalar(Kind::Bool, 32);
+    case spv::Op::OpTypeInt:
+      return scalar(Kind::Int, type.operand(0));
+    case spv::Op::OpTypeFloat:
+      return scalar(Kind::Float, type.operand(0));
+    case spv::Op::OpTypePointer:
+      return scalar(Kind::Pointer, 64);
+    case spv::Op::OpTypeVector:
+      return repeated(shape(type.operand(0)), type.operand(1));
+    case spv::Op::OpTypeMatrix: {
+      const TypeShape& column = shape(type.operand(0));
+      TypeShape matrix = repeated(column, type.operand(1));
+      matrix.rows = column.components;
+      matrix.columns = type.operand(1);
+      return matrix;
+    }
+    case spv::Op::OpTypeArray:
+      return repeated(shape(type.operand(0)), constant_or_one(type.operand(1)));
+    case spv::Op::OpTypeStruct:
+      return composite(type);
+    case spv::Op::OpTypeCooperativeMatrixNV:
+      return cooperative_matrix(type);
+    default:
+      break;
+  }
+  if (type.opcode() == newer::OpTypeUntypedPointerKHR) return scalar(Kind::Pointer, 64);
+  if (type.opcode() == newer::OpTypeVectorIdEXT) {
+    return repeated(shape(type.operand(0)), constant_or_one(type.operand(1)));
+  }
+  if (type.opcode() == newer::OpTypeCooperativeMatrixKHR) return cooperative_matrix(type);
+  return {};
+}
+
+uint64_t TypeTable::constant_or_one(uint32_t id) {
+  depends_on_specialization_ |= module_->is_specialization_constant(id);
+  return std::min(module_->constant_value(id).value_or(1), kMaxSize);
+}
+
+TypeShape TypeTable::cooperative_matrix(const Instruction& type) {
+  TypeShape matrix;
+  matrix.kind = TypeShape::Kind::CooperativeMatrix;
+  matrix.rows = constant_or_one(type.operand(2));
+  matrix.columns = constant_or_one(type.operand(3));
+  return matrix;
+}
+
+// Components of 4 or 6 bits are packed.
+TypeShape TypeTable::repeated(TypeShape element, uint64_t count) const {
+  const bool packed = element.components == 1 && element.width % 8 != 0;
+  element.components = size_product(element.components, count);
+  element.bytes =
+      packed ? (size_product(element.width, count) + 7) / 8 : size_product(element.bytes, count);
+  element.rows = element.components;
+  element.columns = 1;
+  return element;
+}
+
+TypeShape TypeTable::composite(const Instruction& type) const {
+  TypeShape all;
+  all.kind = TypeShape::Kind::Composite;
+  all.components = 0;
+  for (const uint32_t member : type.operands()) {
+    const TypeShape& one = shape(member);
+    all.components = saturating_sum<kMaxSize>(all.components, one.components);
+    all.bytes = saturating_sum<kMaxSize>(all.bytes, one.bytes);
+  }
+  return all;
+}
+
+namespace {
+
+// The section of an instruction outside of functions. Sections to which edits never add belong to
+// the preceding one.
+Section section_of(spv::Op opcode) {
+  switch (opcode) {
+    case spv::Op::OpCapability:
+      return Section::Capability;
+    case spv::Op::OpExtension:
+      return Section::Extension;
+    case spv::Op::OpExtInstImport:
+      return Section::Import;
+    case spv::Op::OpMemoryModel:
+    case spv::Op::OpEntryPoint:
+      return Section::EntryPoint;
+    case spv::Op::OpExecutionMode:
+    case spv::Op::OpExecutionModeId:
+      return Section::ExecutionMode;
+    case spv::Op::OpString:
+    case spv::Op::OpSource:
+    case spv::Op::OpSourceContinued:
+    case spv::Op::OpSourceExtension:
+    case spv::Op::OpName:
+    case spv::Op::OpMemberName:
+      return Section::Name;
+    case spv::Op::OpModuleProcessed:
+    case spv::Op::OpDecorate:
+    case spv::Op::OpDecorateId:
+    case spv::Op::OpDecorateString:
+    case spv::Op::OpMemberDecorate:
+    case spv::Op::OpMemberDecorateString:
+    case spv::Op::OpDecorationGroup:
+    case spv::Op::OpGroupDecorate:
+    case spv::Op::OpGroupMemberDecorate:
+      return Section::Decoration;
+    default:
+      return Section::Global;
+  }
+}
+
+// The end of the types, constants and variables: before the first function and its OpLine.
+uint32_t globals_end(const Module& module) {
+  if (module.functions().empty()) return static_cast<uint32_t>(module.instruction_count());
+  uint32_t end = module.functions().front().begin;
+  while (end > 0 && is_line(module.instruction(end - 1).opcode())) --end;
+  return end;
+}
+
+bool is_variable(spv::Op opcode) {
+  return opcode == spv::Op::OpVariable || opcode == newer::OpUntypedVariableKHR;
+}
+
+}  // namespace
+
+SectionEnds section_ends(const Module& module) {
+  SectionEnds ends{};
+  const uint32_t globals = globals_end(module);
+  for (uint32_t index = 0; index < globals; ++index) {
+    ends[static_cast<size_t>(section_of(module.instruction(index).opcode()))] = index + 1;
+  }
+  for (size_t section = 1; section < kSectionCount; ++section) {
+    ends[section] = std::max(ends[section], ends[section - 1]);
+  }
+  ends[static_cast<size_t>(Section::Global)] = globals;
+  ends[static_cast<size_t>(Section::Function)] = static_cast<uint32_t>(module.instruction_count());
+  return ends;
+}
+
+uint32_t first_insertion(const Module& module, const BlockRange& block) {
+  uint32_t insertion = block.begin + 1;
+  for (uint32_t index = block.begin + 1; index < block.end; ++index) {
+    const spv::Op opcode = module.instruction(index).opcode();
+    if (opcode == spv::Op::OpPhi || is_variable(opcode)) {
+      insertion = index + 1;
+    } else if (!is_line(opcode) && opcode != spv::Op::OpExtInst) {
+      break;
+    }
+  }
+  return insertion;
 }
 
 }  // namespace tally::spirv

@@ -11,6 +11,8 @@
 // a small multiple of the words.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -226,7 +228,7 @@ class Module {
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
-  // whose target is `id`, in module order; not what a decoration group says (parser.h).
+  // whose target is `id`, in module order; not what a decoration group says (parse_without_groups).
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // Those of all ids, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }
@@ -309,5 +311,93 @@ class Module {
 
 // Words of a literal of an OpSwitch with this selector: 2 for 64-bit integers.
 uint32_t selector_words(const Module& module, uint32_t selector);
+
+// The shapes of a module's types: the number and width of components, and the bytes. One pass makes
+// an entry for each instruction before the first function, so a nested type costs as much as
+// its own words. Sizes saturate.
+
+// Arithmetic on sizes that a module declares: a result beyond `max` is `max`.
+
+template <uint64_t max>
+constexpr uint64_t saturating_sum(uint64_t a, uint64_t b) {
+  return std::min(a + b, max);
+}
+
+template <uint64_t max>
+constexpr uint64_t saturating_product(uint64_t a, uint64_t b) {
+  return b != 0 && a > max / b ? max : std::min(a * b, max);
+}
+
+struct TypeShape {
+  enum class Kind : uint8_t {
+    None,  // not a type, or a type without values to count: void, images, samplers ...
+    Bool,
+    Int,
+    Float,
+    Pointer,
+    Composite,          // a struct, or an array of those
+    CooperativeMatrix,  // one component, because many invocations share it
+  };
+
+  Kind kind = Kind::None;
+  uint8_t width = 0;        // bits of a component of kind Int, Float or Pointer
+  uint64_t components = 1;  // scalars in all
+  uint64_t bytes = 0;       // without padding
+  uint64_t rows = 1;        // of a matrix, cooperative or not; components of a vector
+  uint64_t columns = 1;     // of a matrix
+};
+
+class TypeTable {
+ public:
+  explicit TypeTable(const Module& module);
+
+  // The shape of a type, by its id; None for other ids.
+  const TypeShape& shape(uint32_t type_id) const;
+  // The shape of the type of a value, by its id.
+  const TypeShape& shape_of(uint32_t id) const { return shape(module_->type_of(id)); }
+  // True if a specialization constant determines the size of a type.
+  bool depends_on_specialization() const { return depends_on_specialization_; }
+
+ private:
+  TypeShape make(const Instruction& type);
+  TypeShape repeated(TypeShape element, uint64_t count) const;
+  TypeShape composite(const Instruction& type) const;
+  TypeShape cooperative_matrix(const Instruction& type);
+  uint64_t constant_or_one(uint32_t id);
+
+  const Module* module_;
+  std::vector<TypeShape> shapes_;  // by instruction index
+  bool depends_on_specialization_ = false;
+};
+
+// Insertion points for new instructions in the logical layout of a module.
+
+enum class Section : uint8_t {
+  Capability,
+  Extension,
+  Import,
+  EntryPoint,
+  ExecutionMode,
+  Name,
+  Decoration,
+  Global,  // types, constants and global variables
+  Function,
+};
+inline constexpr size_t kSectionCount = static_cast<size_t>(Section::Function) + 1;
+
+// For each section the index of the instruction before which additions are inserted.
+using SectionEnds = std::array<uint32_t, kSectionCount>;
+SectionEnds section_ends(const Module& module);
+
+// Index of the first instruction of a block before which code may be inserted: after OpLabel, OpPhi
+// and OpVariable.
+uint32_t first_insertion(const Module& module, const BlockRange& block);
+
+// Expands decoration groups (OpDecorationGroup, OpGroupDecorate, OpGroupMemberDecorate), which old
+// compilers emit, so that other code only has to support single decorations.
+
+// Parses the words with the decorations of each group repeated for the ids and members that it
+// decorates. Functions and ids do not change. Also fails if that would take too many words.
+Result<Module> parse_without_groups(std::span<const uint32_t> words);
 
 }  // namespace tally::spirv

@@ -1,4 +1,4 @@
-#include "spirv/ir/parser.h"
+#include "spirv/ir/module.h"
 
 #include <fmt/format.h>
 

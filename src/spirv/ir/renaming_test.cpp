@@ -1,4 +1,4 @@
-#include "spirv/ir/renaming.h"
+#include "spirv/ir/editor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

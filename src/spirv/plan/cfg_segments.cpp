@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "spirv/analysis/loop_bounds.h"
-#include "spirv/ir/layout.h"
+#include "spirv/ir/module.h"
 
 namespace tally::spirv {
 namespace {

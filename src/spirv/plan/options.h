@@ -109,7 +109,7 @@ struct PackedDrawIndices {
   bool operator==(const PackedDrawIndices&) const = default;
 };
 
-// Memory in which the lanes of virtual subgroups meet (instrument/virtual_subgroups.h): sets of
+// Memory in which the lanes of virtual subgroups meet (instrument/memory_counting.h): sets of
 // entries, one set for each workgroup that runs. It is zero whenever no shader runs.
 struct LaneSets {
   static constexpr uint32_t kHeaderBytes = 16;  // words: whether the set is taken, its entries
