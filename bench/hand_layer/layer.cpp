@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "hand_layer/count_invocations.h"
-#include "vk/dispatch.h"
 
 namespace tally::bench {
 namespace {

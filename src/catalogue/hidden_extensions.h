@@ -1,7 +1,7 @@
 // The device extensions whose commands run shaders that Tally cannot count. `tally run` hides them
 // from an application: what it cannot use is not missing from the counts. Where an application
 // enables one all the same, its device is created, and a message names what runs uncounted.
-// src/vk/hiding.h hides them, `tally doctor` lists those of a driver, docs/reference/vulkan.md says
+// src/vk/layer.h hides them, `tally doctor` lists those of a driver, docs/reference/vulkan.md says
 // when.
 #pragma once
 

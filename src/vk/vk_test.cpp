@@ -12,11 +12,8 @@
 #include <tally/vulkan_newest.h>
 #include <vulkan/vk_layer.h>
 
-#include "vk/boundary.h"
 #include "vk/chain.h"
-#include "vk/dispatch.h"
 #include "vk/handles.h"
-#include "vk/hiding.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
 

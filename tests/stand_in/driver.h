@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "vk/chain.h"
-#include "vk/dispatch.h"
 #include "vk/layer.h"
 
 namespace tally::test {

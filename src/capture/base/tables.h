@@ -6,7 +6,7 @@
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
 
-#include "vk/dispatch.h"
+#include "vk/layer.h"
 
 namespace tally::capture {
 

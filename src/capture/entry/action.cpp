@@ -1,7 +1,7 @@
 // Draws, dispatches and ray traces: the hooks describe, measure and time each command and pass it
 // to the next layer.
 #include "capture/entry/entry.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "capture/entry/entry.h"
-#include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {

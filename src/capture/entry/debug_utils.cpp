@@ -1,7 +1,7 @@
 // Names and labels of VK_EXT_debug_utils.
 #include "capture/entry/entry.h"
-#include "vk/boundary.h"
-#include "vk/dispatch.h"
+#include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {

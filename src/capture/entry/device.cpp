@@ -23,11 +23,9 @@
 #include "capture/record/region_capture.h"
 #include "capture/send/packet_builder.h"
 #include "store/stream/clock.h"
-#include "vk/boundary.h"
 #include "vk/chain.h"
-#include "vk/dispatch.h"
-#include "vk/hiding.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -151,7 +149,7 @@ bool enables_debug_utils(const VkInstanceCreateInfo& info) {
 }
 
 // The application's create info with the additions that the layer prefers: Vulkan 1.2, for buffer
-// addresses (the application gets no functions that it did not ask for: vk/dispatch.h), and
+// addresses (the application gets no functions that it did not ask for: vk/layer.h), and
 // debug utils, through which the layers below report why they do not instrument.
 class InstanceRequest {
  public:

@@ -6,8 +6,8 @@
 #include "capture/entry/entry.h"
 #include "capture/layer/device.h"
 #include "capture/submit/live_totals.h"
-#include "vk/boundary.h"
 #include "vk/layer.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 

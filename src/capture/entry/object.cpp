@@ -3,7 +3,7 @@
 
 #include "capture/entry/entry.h"
 #include "capture/submit/live_totals.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "capture/entry/entry.h"
-#include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {

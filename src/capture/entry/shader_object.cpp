@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capture/entry/entry.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {

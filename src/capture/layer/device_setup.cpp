@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "capture/record/region_capture.h"
-#include "vk/hiding.h"
+#include "vk/layer.h"
 #include "vk/own_call.h"
 
 namespace tally::capture {

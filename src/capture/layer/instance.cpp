@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "vk/boundary.h"
 #include "vk/handles.h"
 #include "vk/own_call.h"
 

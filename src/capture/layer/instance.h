@@ -9,7 +9,7 @@
 #include "capture/base/capture_settings.h"
 #include "capture/base/sender.h"
 #include "capture/base/tables.h"
-#include "vk/dispatch.h"
+#include "vk/layer.h"
 
 namespace tally::capture {
 

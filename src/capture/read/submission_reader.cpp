@@ -8,7 +8,6 @@
 #include "capture/send/reporter.h"
 #include "platform/process.h"
 #include "store/stream/clock.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::capture {

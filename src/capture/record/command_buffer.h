@@ -24,7 +24,7 @@
 #include "capture/record/recording.h"
 #include "capture/record/shaders.h"
 #include "store/format/functions.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 
 namespace tally::capture {
 

@@ -27,8 +27,8 @@
 #include "capture/record/shaders.h"
 #include "capture/record/timestamps.h"
 #include "capture/submit/live_totals.h"
-#include "vk/dispatch.h"
 #include "vk/handles.h"
+#include "vk/layer.h"
 
 namespace tally::capture {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "vk/chain.h"
-#include "vk/specialization.h"
+#include "vk/pipeline.h"
 
 namespace tally::capture {
 namespace {

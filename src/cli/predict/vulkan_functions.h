@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "vk/dispatch.h"
+#include "vk/layer.h"
 
 namespace tally::cli {
 

@@ -1,4 +1,4 @@
-// The functions of the next layer. Rows are (name, suffix on older devices); see vk/dispatch.h.
+// The functions of the next layer. Rows are (name, suffix on older devices); see vk/layer.h.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,7 +8,7 @@
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
 
-#include "vk/dispatch.h"
+#include "vk/layer.h"
 
 namespace tally::counters {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "counters/base/physical_device.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 
 namespace tally::counters {
 namespace {

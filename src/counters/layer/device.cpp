@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "counters/base/driver_profile.h"
 #include "counters/memory/chunk.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -16,7 +16,7 @@
 #include "counters/layer/offered_extensions.h"
 #include "counters/memory/chunk.h"
 #include "vk/chain.h"
-#include "vk/hiding.h"
+#include "vk/layer.h"
 
 namespace tally::counters {
 

@@ -5,7 +5,6 @@
 
 #include "counters/layer/entry_points.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
 
@@ -25,7 +24,7 @@ bool is_ours(const char* layer_name) {
 }
 
 // Instrumentation needs buffer device addresses, which some drivers only have in Vulkan 1.2. An
-// application that requests a lower version does not see the difference (vk/dispatch.h).
+// application that requests a lower version does not see the difference (vk/layer.h).
 VkApplicationInfo raise_version(const VkApplicationInfo* original) {
   VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
   if (original) info = *original;

@@ -12,7 +12,6 @@
 #include "counters/layer/device_creation.h"
 #include "counters/layer/entry_points.h"
 #include "counters/layer/offered_extensions.h"
-#include "vk/boundary.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
 

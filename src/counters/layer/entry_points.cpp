@@ -5,7 +5,7 @@
 
 #include "counters/layer/offered_extensions.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/dispatch.h"
+#include "vk/layer.h"
 
 namespace tally::counters {
 

@@ -17,7 +17,6 @@
 
 #include "counters/base/device_table.h"
 #include "counters/base/options.h"
-#include "vk/boundary.h"
 #include "vk/handles.h"
 #include "vk/own_call.h"
 

@@ -4,7 +4,6 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/pipeline_creation.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -10,7 +10,7 @@
 #include "counters/pipelines/object_state.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/variants.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {

@@ -8,7 +8,6 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/pipeline_variants.h"
 #include "counters/pipelines/shader_layouts.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -8,7 +8,6 @@
 #include "counters/pipelines/pipeline_creation.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/shaders/stage_variants.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -18,7 +18,6 @@
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/shader_set.h"
 #include "counters/shaders/stage_variants.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -13,7 +13,7 @@
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/shaders/program.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 

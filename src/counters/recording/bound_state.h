@@ -20,7 +20,7 @@
 #include "counters/pipelines/pipeline.h"
 #include "counters/pipelines/shader_set.h"
 #include "counters/shaders/internal_pipelines.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -1,7 +1,7 @@
 // Action commands. Each takes a result index, and a record if its pipeline counts.
 #include "counters/layer/entry_points.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {

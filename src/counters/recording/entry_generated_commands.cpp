@@ -16,8 +16,8 @@
 #include "counters/layer/entry_points.h"
 #include "counters/pipelines/execution_set.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 

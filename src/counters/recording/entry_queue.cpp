@@ -13,8 +13,8 @@
 #include "counters/features/regions/recorder.h"
 #include "counters/layer/entry_points.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 

@@ -11,7 +11,7 @@
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/output_counting.h"
-#include "vk/specialization.h"
+#include "vk/pipeline.h"
 
 namespace tally::counters {
 

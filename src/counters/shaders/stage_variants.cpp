@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "catalogue/stages.h"
 #include "spirv/instrument/record_writer.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

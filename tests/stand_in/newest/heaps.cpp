@@ -5,8 +5,8 @@
 #include <deque>
 
 #include "stand_in/newest/driver.h"
-#include "vk/bind_point.h"
 #include "vk/chain.h"
+#include "vk/pipeline.h"
 
 namespace tally::test::newest {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "vk/hiding.h"
+#include "vk/layer.h"
 
 namespace tally::test::uncounted {
 namespace {

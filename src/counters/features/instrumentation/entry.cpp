@@ -6,7 +6,6 @@
 
 #include "counters/layer/entry_points.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "counters/base/driver_profile.h"
-#include "vk/bind_point.h"
+#include "vk/pipeline.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -8,7 +8,7 @@
 #include "counters/layer/entry_points.h"
 #include "counters/layer/offered_extensions.h"
 #include "counters/recording/command_buffer.h"
-#include "vk/boundary.h"
+#include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <string_view>
 
-#include "vk/dispatch.h"
-
 namespace {
 
 using tally::vk::NextDevice;
