@@ -6,13 +6,12 @@
 #include <fstream>
 #include <set>
 
-#include "base/bytes.h"
 #include "base/file.h"
 #include "base/frame_range.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "base/user_names.h"
+#include "base/text.h"
 #include "platform/files.h"
 
 namespace tally {
@@ -196,28 +195,6 @@ TEST(Hash, is_stable_across_machines_and_differs_for_similar_inputs) {
     EXPECT_TRUE(seen.insert(hash_words(buffer)).second) << bit;
     buffer[bit / 32] = 0;
   }
-}
-
-TEST(Bytes, a_read_past_the_end_fails_and_stays_failed) {
-  ByteWriter writer;
-  writer.put(uint32_t{7});
-  writer.put(uint32_t{3});
-  writer.put_bytes("abc", 3);
-  ByteReader good(writer.bytes());
-  EXPECT_EQ(good.get<uint32_t>(), 7u);
-  EXPECT_EQ(good.get<uint32_t>(), 3u);
-  EXPECT_EQ(std::memcmp(good.get_bytes(3).data(), "abc", 3), 0);
-  EXPECT_FALSE(good.failed());
-  EXPECT_EQ(good.remaining(), 0u);
-  EXPECT_EQ(good.get<uint8_t>(), 0u);
-  EXPECT_TRUE(good.failed());
-
-  ByteReader cut(writer.bytes().first(9));
-  EXPECT_EQ(cut.get<uint32_t>(), 7u);
-  EXPECT_EQ(cut.get<uint32_t>(), 3u);
-  EXPECT_TRUE(cut.get_bytes(3).empty());
-  EXPECT_TRUE(cut.failed());
-  EXPECT_EQ(cut.get<uint8_t>(), 0u);
 }
 
 }  // namespace

@@ -35,11 +35,9 @@ Result<std::string> read_opened(int descriptor, const std::string& path, size_t 
 }  // namespace
 
 Result<std::string> read_small_file(const std::string& path, size_t limit) {
-  const int descriptor = platform::open_to_read(path);
-  if (descriptor < 0) return failed(path);
-  Result<std::string> text = read_opened(descriptor, path, limit);
-  ::close(descriptor);
-  return text;
+  const UniqueFd file(platform::open_to_read(path));
+  if (!file) return failed(path);
+  return read_opened(file.get(), path, limit);
 }
 
 }  // namespace tally

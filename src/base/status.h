@@ -55,6 +55,9 @@ class [[nodiscard]] Status {
 };
 
 // Prefixes the error's message with `context` and a colon.
-Error with_context(Error error, const std::string& context);
+inline Error with_context(Error error, const std::string& context) {
+  error.message = context + ": " + error.message;
+  return error;
+}
 
 }  // namespace tally

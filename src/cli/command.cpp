@@ -5,7 +5,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "base/user_names.h"
+#include "base/text.h"
 #include "cli/version.h"
 #include "platform/process.h"
 #include "report/table/display_text.h"

@@ -51,7 +51,7 @@ Result<PartialFile> PartialFile::create(const Folder& folder, const std::string&
                                         unsigned mode) {
   for (int i = 0; i < kMaxTries; ++i) {
     std::string temporary = temporary_name(path);
-    store::UniqueFd file(folder.create_file(temporary, mode));
+    UniqueFd file(folder.create_file(temporary, mode));
     if (file) return PartialFile(folder, path, std::move(temporary), std::move(file));
     if (errno != EEXIST) break;
   }
@@ -97,7 +97,7 @@ constexpr int kMaxNumbers = 10'000;
 // Creates the file unless it exists, so that processes never share a name. Returns whether
 // it was created.
 Result<bool> take(const std::string& path) {
-  const store::UniqueFd file(Folder::current().create_file(path, 0644));
+  const UniqueFd file(Folder::current().create_file(path, 0644));
   if (!file && errno != EEXIST) return Error{path + ": " + std::strerror(errno)};
   return static_cast<bool>(file);
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "platform/files.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::cli {
 
@@ -39,7 +39,7 @@ class PartialFile {
 
  private:
   PartialFile(const platform::Folder& folder, std::string path, std::string temporary,
-              store::UniqueFd file)
+              UniqueFd file)
       : folder_(&folder),
         path_(std::move(path)),
         temporary_(std::move(temporary)),
@@ -49,7 +49,7 @@ class PartialFile {
   const platform::Folder* folder_;
   std::string path_;
   std::string temporary_;  // empty: there is none
-  store::UniqueFd file_;
+  UniqueFd file_;
   std::string buffer_;
   int error_ = 0;  // errno of the first failed write
 };

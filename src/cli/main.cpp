@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/user_names.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/child.h"

@@ -19,7 +19,7 @@
 #include "analysis/tables/table_builder.h"
 #include "base/hash.h"
 #include "base/settings.h"
-#include "store/stream/utf8.h"
+#include "base/text.h"
 
 namespace tally::analysis {
 namespace {
@@ -70,7 +70,7 @@ Status check_line(std::string_view line) {
   if (is_merge_marker(line)) return Error{"a marker of an unresolved merge"};
   const bool control = std::ranges::any_of(
       line, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; });
-  if (control || store::clean_utf8(line) != line)
+  if (control || clean_utf8(line) != line)
     return Error{"control characters, or text that is not UTF-8"};
   return {};
 }
@@ -122,7 +122,7 @@ std::string printable_name(const std::string& name) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) c = ' ';
   }
-  return store::clean_utf8(result);
+  return clean_utf8(result);
 }
 
 std::string quoted_name(std::string_view word) {

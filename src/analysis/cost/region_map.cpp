@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "analysis/model/names.h"
-#include "base/user_names.h"
+#include "base/text.h"
 
 namespace tally::analysis {
 namespace {

@@ -10,7 +10,7 @@
 #include "analysis/cost/call_costs.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
-#include "base/user_names.h"
+#include "base/text.h"
 
 namespace tally::analysis {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/tables/summary.h"
-#include "base/user_names.h"
+#include "base/text.h"
 
 namespace tally::analysis {
 

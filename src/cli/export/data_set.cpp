@@ -26,13 +26,12 @@
 #include "analysis/tables/analyzer.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/run/child.h"
 #include "cli/run/environment.h"
 #include "report/export/data_set.h"
-#include "store/stream/unique_fd.h"
-#include "store/stream/utf8.h"
 
 namespace tally::cli {
 
@@ -277,7 +276,7 @@ int write_file(const fs::path& path, const std::string& text) {
 }
 
 Status wait_for_disk(const fs::path& path) {
-  const store::UniqueFd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return opened && ::fsync(opened.get()) == 0 ? Status() : failure(path, errno);
 }
 
@@ -379,7 +378,7 @@ namespace {
 // Why the text cannot be the commit or scene of a data set; empty: it can be.
 std::string why_no_partition(const std::string& value) {
   if (value.empty()) return "is empty";
-  if (store::clean_utf8(value) != value) return "is not UTF-8";
+  if (clean_utf8(value) != value) return "is not UTF-8";
   if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     return "has a control character";
   if (encoded(value).size() > kMaxPartition) return "is too long";
@@ -388,7 +387,7 @@ std::string why_no_partition(const std::string& value) {
 
 // The text, cut to what can be one.
 std::string partition_value(const std::string& text) {
-  std::string value = store::clean_utf8(text);
+  std::string value = clean_utf8(text);
   for (char& c : value) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) c = ' ';

@@ -7,7 +7,7 @@
 #include "analysis/model/counts.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
-#include "base/user_names.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/export/data_set.h"
 #include "cli/files.h"

@@ -16,12 +16,12 @@
 
 #include "analysis/coverage/coverage.h"
 #include "analysis/model/load_model.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"
 #include "platform/files.h"
 #include "report/table/coverage_report.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::cli {
 namespace {
@@ -80,7 +80,7 @@ Status write_new(const platform::Folder& folder, const std::string& name, const 
   const int error = file->finish(platform::Existing::Keep);
   if (error == 0) return {};
   if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
-  const store::UniqueFd existing(folder.open_to_read(name));
+  const UniqueFd existing(folder.open_to_read(name));
   if (existing && has_text(existing.get(), text)) return {};
   return Error{path + ": exists with another text; refusing to replace it"};
 }
@@ -136,7 +136,7 @@ Status may_write(const std::string& path, const std::string& format) {
   if (!std::filesystem::exists(path, ignored)) return {};
   const std::string_view signature = signature_of(format);
   std::array<char, 8> head{};
-  const store::UniqueFd file(platform::open_to_read(path));
+  const UniqueFd file(platform::open_to_read(path));
   if (const auto size = platform::size_of_regular_file(file.get())) {
     const ssize_t read = platform::read_at(file.get(), head.data(), signature.size(), 0);
     if (*size == 0 ||

@@ -31,6 +31,7 @@
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/summary.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -43,7 +44,6 @@
 #include "report/table/header.h"
 #include "report/table/text_table.h"
 #include "store/read/reader.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::cli {
 
@@ -75,7 +75,7 @@ constexpr const char* kFramesKept = "4";
 Result<TopApplication> TopApplication::start(const std::vector<std::string>& options,
                                              const std::vector<std::string>& application,
                                              const std::string& capture, const std::string& log) {
-  const store::UniqueFd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const UniqueFd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return Error{fmt::format("{}: {}", log, std::strerror(errno))};
   const std::string program = own_executable().string();
   std::vector<std::string> words = {program, "run",       "-q",     "-o",
@@ -83,7 +83,7 @@ Result<TopApplication> TopApplication::start(const std::vector<std::string>& opt
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("--");
   words.insert(words.end(), application.begin(), application.end());
-  const store::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   pid_t pid = -1;
   const int error =
       spawn_program(&pid, words, environment_strings(current_environment()),

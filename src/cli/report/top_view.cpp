@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/user_names.h"
+#include "base/text.h"
 #include "report/table/display_text.h"
 #include "report/table/text_table.h"
 

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/file.h"
 #include "cli/run/environment.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::cli {
 namespace {
@@ -97,7 +97,7 @@ int spawn_program(pid_t* pid, const std::vector<std::string>& arguments,
   const std::vector<char*> words = c_strings(arguments), variables = c_strings(environment);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
-  store::UniqueFd succeeded(ends[0]), failed(ends[1]);
+  UniqueFd succeeded(ends[0]), failed(ends[1]);
   // posix_spawn() cannot give a program an ignored signal that we do not ignore.
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -233,7 +233,7 @@ Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
                                  std::chrono::seconds limit) {
   Pipe out, err;
   pid_t pid = -1;
-  const store::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Spawn streams{.streams = {nothing.get(), out.ends[1], err.ends[1]}};
   if (const int error = spawn_program(&pid, arguments, environment, streams); error != 0) {
     return Error{fmt::format("cannot run '{}': {}", arguments[0], std::strerror(error))};

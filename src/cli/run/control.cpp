@@ -28,8 +28,6 @@
 namespace tally::cli {
 namespace {
 
-using store::UniqueFd;
-
 constexpr size_t kMaxPacket = 8192;  // an answer may hold a path
 constexpr int kMaxAncestors = 100;
 constexpr timeval kPatience{5, 0};

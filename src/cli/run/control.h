@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::cli {
 
@@ -26,12 +26,12 @@ class ControlServer {
   ~ControlServer();
 
  private:
-  ControlServer(std::vector<store::UniqueFd> listeners, store::UniqueFd wake, Handler handler);
+  ControlServer(std::vector<UniqueFd> listeners, UniqueFd wake, Handler handler);
   void run();
   void serve(int listener);
 
-  const std::vector<store::UniqueFd> listeners_;
-  const store::UniqueFd wake_;
+  const std::vector<UniqueFd> listeners_;
+  const UniqueFd wake_;
   const Handler handler_;
   std::thread thread_;
 };

@@ -25,14 +25,14 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-store::UniqueFd bound_socket(const std::string& name) {
+UniqueFd bound_socket(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
-  store::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const bool bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0;
-  return bound ? std::move(socket) : store::UniqueFd();
+  return bound ? std::move(socket) : UniqueFd();
 }
 
 std::vector<std::string> addresses_of(pid_t run) {
@@ -74,7 +74,7 @@ TEST_F(Control, addresses_of_another_user_are_passed_over) {
   const pid_t other = ::fork();
   if (other == 0) {
     bool done = ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
-    std::vector<store::UniqueFd> sockets;
+    std::vector<UniqueFd> sockets;
     for (const std::string& prefix : prefixes) {
       for (const char* decoy : {"", "0", "1", "ffffffffffffffffffffffffffffffff"}) {
         sockets.push_back(bound_socket(prefix + decoy));

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "store/format/column.h"
-#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {
@@ -17,10 +17,9 @@ namespace {
 using analysis::Cell;
 
 std::string csv_text(const std::string& text) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos)
-    return store::clean_utf8(text);
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos) return clean_utf8(text);
   std::string quoted = "\"";
-  for (const char c : store::clean_utf8(text)) quoted.append(c == '"' ? 2 : 1, c);
+  for (const char c : clean_utf8(text)) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + '"';
 }
 
@@ -34,9 +33,7 @@ std::string csv_cell(const Cell& cell, CsvTexts texts) {
   return {};
 }
 
-std::string json_text(const std::string& text) {
-  return nlohmann::json(store::clean_utf8(text)).dump();
-}
+std::string json_text(const std::string& text) { return nlohmann::json(clean_utf8(text)).dump(); }
 
 std::string json_cell(const Cell& cell) {
   if (const auto* count = std::get_if<uint64_t>(&cell)) return fmt::format_int(*count).str();
@@ -79,7 +76,6 @@ void write_json_lines(const analysis::Table& table, const Output& out) {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using store::clean_utf8;
 using store::stored;
 
 struct TableColumn {

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "report/table/display_text.h"
-#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {
@@ -23,9 +23,7 @@ void append_collapsed(std::string& line, std::string_view name) {
   std::replace(line.begin() + static_cast<std::ptrdiff_t>(begin), line.end(), ';', ':');
 }
 
-std::string quoted_json(std::string_view text) {
-  return nlohmann::json(store::clean_utf8(text)).dump();
-}
+std::string quoted_json(std::string_view text) { return nlohmann::json(clean_utf8(text)).dump(); }
 
 void append_number(std::string& text, uint64_t number) {
   const fmt::format_int digits(number);

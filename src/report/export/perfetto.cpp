@@ -12,7 +12,7 @@
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
 #include "analysis/model/timeline.h"
-#include "store/stream/utf8.h"
+#include "base/text.h"
 
 namespace tally::report {
 namespace {
@@ -126,7 +126,7 @@ class Perfetto {
     write_packet([&](pbf_writer& p) {
       pbf_writer descriptor(p, packet::kTrackDescriptor);
       descriptor.add_uint64(track::kUuid, uuid);
-      descriptor.add_string(track::kName, store::clean_utf8(name));
+      descriptor.add_string(track::kName, clean_utf8(name));
     });
   }
 
@@ -134,7 +134,7 @@ class Perfetto {
     write_packet([&](pbf_writer& p) {
       pbf_writer descriptor(p, packet::kTrackDescriptor);
       descriptor.add_uint64(track::kUuid, uuid);
-      descriptor.add_string(track::kName, store::clean_utf8(name));
+      descriptor.add_string(track::kName, clean_utf8(name));
       descriptor.add_uint64(track::kParent, kCountersTrack);
       pbf_writer of_counter(descriptor, track::kCounter);
       of_counter.add_enum(counter::kUnit, counter::kUnitCount);
@@ -213,7 +213,7 @@ class Perfetto {
       frame = span.frame;
       for (; common < labels.size(); ++common) {
         write_event(span.begin_ns, kLabelsTrack, event::kSliceBegin, [&](pbf_writer& e) {
-          e.add_string(event::kName, store::clean_utf8(model_.labels[labels[common]].name));
+          e.add_string(event::kName, clean_utf8(model_.labels[labels[common]].name));
         });
         open.push_back({labels[common], span.end_ns});
       }
@@ -241,11 +241,11 @@ class Perfetto {
       s.add_uint64(stage::kQueueIid, kQueue);
       s.add_uint64(stage::kStageIid, is_pass ? kGraphicsStage : kComputeStage);
       s.add_uint64(stage::kContext, static_cast<uint64_t>(frame.device));
-      s.add_string(stage::kName, store::clean_utf8(name_of(span)));
+      s.add_string(stage::kName, clean_utf8(name_of(span)));
       const auto add = [&](const std::string& name, const std::string& value) {
         pbf_writer extra(s, stage::kExtraData);
         extra.add_string(stage::kExtraName, name);
-        extra.add_string(stage::kExtraValue, store::clean_utf8(value));
+        extra.add_string(stage::kExtraValue, clean_utf8(value));
       };
       add("frame", fmt::format("{}", frame.number));
       if (label != analysis::kNone) add("label", labels_.path(label));

@@ -11,9 +11,9 @@
 #include "analysis/model/counts.h"
 #include "base/containers.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "report/table/display_text.h"
 #include "report/table/output.h"
-#include "store/stream/utf8.h"
 
 namespace tally::report {
 namespace {
@@ -192,7 +192,7 @@ class Pprof {
     }
     for (uint32_t i = 0; i < names_.texts().size(); ++i) {
       data_.clear();
-      pbf_writer(data_).add_string(profile::kStringTable, store::clean_utf8(names_.texts()[i]));
+      pbf_writer(data_).add_string(profile::kStringTable, clean_utf8(names_.texts()[i]));
       gzip_.write(data_);
     }
   }

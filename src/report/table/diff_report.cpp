@@ -9,7 +9,7 @@
 
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"
-#include "base/user_names.h"
+#include "base/text.h"
 #include "report/table/display_text.h"
 
 namespace tally::report {

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/file.h"
 #include "platform/files.h"
 #include "store/format/schema.h"
 #include "store/format/sql_table.h"
 #include "store/stream/stream.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::store {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "store/stream/unique_fd.h"
+#include "base/file.h"
 
 namespace tally::store::stream {
 

@@ -15,9 +15,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "store/stream/clock.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::store::stream {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/file.h"
 #include "store/stream/ledger.h"
-#include "store/stream/unique_fd.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::store::stream {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "store/stream/utf8.h"
+#include "base/text.h"
 
 namespace tally::store::stream {
 namespace {

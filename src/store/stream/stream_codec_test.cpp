@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "store/stream/utf8.h"
+#include "base/text.h"
 #include "store/testing/test_messages.h"
 
 namespace tally::store::stream {

@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "store/stream/clock.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream_codec.h"
-#include "store/stream/unique_fd.h"
 #include "store/write/ingest.h"
 
 namespace tally::store {

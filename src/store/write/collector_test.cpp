@@ -24,11 +24,11 @@
 #include <thread>
 #include <tuple>
 
+#include "base/file.h"
 #include "picture/picture.h"
 #include "store/read/reader.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream_client.h"
-#include "store/stream/unique_fd.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::store {

@@ -12,11 +12,11 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file.h"
 #include "platform/files.h"
 #include "store/format/schema.h"
 #include "store/format/sql_table.h"
 #include "store/format/sqlite.h"
-#include "store/stream/unique_fd.h"
 
 namespace tally::store {
 

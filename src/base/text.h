@@ -1,4 +1,4 @@
-// Names that users type: of columns, metrics, commands and options.
+// Texts from outside: names that users type, and the bytes of an application.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,11 @@
 
 namespace tally {
 
+// `text` with U+FFFD in place of zero bytes and of everything that is not well-formed UTF-8, such
+// as overlong forms and surrogates.
+std::string clean_utf8(std::string_view text);
+
+// A name that users type: of a column, a metric, a command or an option.
 struct KnownName {
   std::string id;
   std::string title;  // as tables print it; empty: none
