@@ -16,7 +16,7 @@
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
 #include "base/hash.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/analysis/loop_bounds.h"

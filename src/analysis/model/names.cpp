@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 
 namespace tally::analysis {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/loop_bounds.h"
 
 namespace tally::analysis {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "catalogue/catalogue.h"
+
 namespace tally::capture {
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "capture/base/capture_settings.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/substitution.h"
 #include "spirv/ir/editor.h"

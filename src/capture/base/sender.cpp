@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 #include "store/stream/clock.h"
 #include "store/stream/stream_client.h"

@@ -14,7 +14,7 @@
 #include "analysis/model/names.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/source/spirv_tools.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"

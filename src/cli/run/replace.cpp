@@ -14,7 +14,7 @@
 
 #include "analysis/source/spirv_tools.h"
 #include "base/file.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "cli/files.h"
 #include "cli/run/child.h"
 #include "cli/run/environment.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "counters/pipelines/object_state.h"
 #include "counters/pipelines/pipeline_contents.h"
 #include "spirv/analysis/interface.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/log.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/output_counting.h"

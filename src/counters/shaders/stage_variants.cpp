@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/instrument/record_writer.h"
-#include "vk/pipeline.h"
 #include "vk/own_call.h"
+#include "vk/pipeline.h"
 
 namespace tally::counters {
 namespace {

@@ -19,7 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "catalogue/catalogue.h"
+#include "catalogue/counter.h"
 #include "spirv/ir/module.h"
 
 namespace tally::spirv {

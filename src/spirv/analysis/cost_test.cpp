@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "catalogue/catalogue.h"
 #include "spirv/ir/module.h"
 #include "spirv/testing/testing.h"
 

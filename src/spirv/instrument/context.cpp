@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 
 namespace tally::spirv {
 namespace {

@@ -13,8 +13,8 @@
 
 namespace tally::spirv {
 
-// Traits of each shader stage that the pass needs. Names and numbers are in catalogue/stages.h; a
-// new stage needs a row in both tables.
+// Traits of each shader stage that the pass needs. Names and numbers are in catalogue/catalogue.h;
+// a new stage needs a row in both tables.
 
 // A term of the sum that selects an invocation's shard: (component >> shift) * factor, of a float
 // up to a constant. Subgroups of different workgroups that end at the same time should differ in

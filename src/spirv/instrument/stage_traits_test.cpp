@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "catalogue/stages.h"
+#include "catalogue/catalogue.h"
 #include "spirv/plan/options.h"
 
 namespace tally::spirv {
