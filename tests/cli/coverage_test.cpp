@@ -15,7 +15,7 @@
 #include "analysis/testing/test_scene.h"
 #include "cli/report/coverage.h"
 #include "program.h"
-#include "store/read/source_texts.h"
+#include "store/read/reader.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::test {

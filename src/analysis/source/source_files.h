@@ -9,7 +9,7 @@
 
 #include "analysis/model/shader_code.h"
 #include "base/status.h"
-#include "store/read/source_texts.h"
+#include "store/read/reader.h"
 
 namespace tally::analysis {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/frame_range.h"
-#include "store/stream/frame_schedule.h"
+#include "store/stream/ledger.h"
 
 namespace tally::capture {
 

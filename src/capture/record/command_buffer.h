@@ -23,7 +23,7 @@
 #include "capture/record/pass_recorder.h"
 #include "capture/record/recording.h"
 #include "capture/record/shaders.h"
-#include "store/format/functions.h"
+#include "store/format/definition_rows.h"
 #include "vk/pipeline.h"
 
 namespace tally::capture {

@@ -26,7 +26,7 @@
 #include "capture/record/region_capture.h"
 #include "capture/record/shaders.h"
 #include "capture/record/timestamps.h"
-#include "store/format/functions.h"
+#include "store/format/definition_rows.h"
 #include "vk/own_call.h"
 
 namespace tally::capture {

@@ -29,7 +29,7 @@
 #include "cli/run/run_end.h"
 #include "cli/run/run_options.h"
 #include "report/html/page.h"
-#include "store/read/source_texts.h"
+#include "store/read/reader.h"
 #include "store/write/collector.h"
 #include "store/write/writer.h"
 

@@ -22,7 +22,7 @@
 #include "egl/gl/hot.h"
 #include "egl/session/session.h"
 #include "store/stream/clock.h"
-#include "store/stream/frame_schedule.h"
+#include "store/stream/ledger.h"
 #include "store/stream/stream_client.h"
 
 namespace tally::egl {

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "store/format/column.h"
+#include "store/format/rows.h"
 
 namespace tally::report {
 namespace {

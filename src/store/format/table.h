@@ -2,7 +2,7 @@
 // table(); the schema, the writer, the reader, the stream codec and the tables of
 // docs/reference/capture-format.md follow from it.
 //
-// The SQL type of a column follows from the type of its member (sql_value.h). A column called "id"
+// The SQL type of a column follows from the type of its member (schema.h). A column called "id"
 // is the primary key, which SQLite assigns.
 #pragma once
 

@@ -30,9 +30,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/format/column.h"
 #include "store/format/definition_rows.h"
-#include "store/format/functions.h"
 #include "store/format/rows.h"
 
 namespace tally::store::stream {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "store/read/source_texts.h"
+#include "store/read/reader.h"
 #include "store/write/writer.h"
 
 namespace tally::store {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/read/source_texts.h"
+#include "store/read/reader.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::store {

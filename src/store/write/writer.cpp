@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "platform/files.h"
 #include "store/format/schema.h"
-#include "store/format/sql_table.h"
 #include "store/format/sqlite.h"
 
 namespace tally::store {

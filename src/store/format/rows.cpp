@@ -1,4 +1,4 @@
-#include "store/format/column.h"
+#include "store/format/rows.h"
 
 #include <fmt/compile.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "store/format/functions.h"
+#include "store/format/definition_rows.h"
 
 namespace tally::store {
 namespace {
