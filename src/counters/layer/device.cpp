@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "counters/base/driver_profile.h"
 #include "counters/memory/chunk.h"
-#include "vk/pipeline.h"
 #include "vk/own_call.h"
+#include "vk/pipeline.h"
 
 namespace tally::counters {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "counters/layer/device.h"
-#include "counters/layer/hooks.h"
+#include "counters/layer/offered_extensions.h"
 #include "vk/chain.h"
 #include "vk/handles.h"
 

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "counters/memory/word_pool.h"
-#include "counters/shaders/stage_variants.h"
+#include "counters/memory/device_memory.h"
+#include "counters/shaders/instrumenter.h"
 
 namespace tally::counters {
 

@@ -2,7 +2,7 @@
 
 #include "counters/layouts/pipeline_layout.h"
 
-#include "counters/shaders/stage_variants.h"
+#include "counters/shaders/instrumenter.h"
 
 namespace tally::counters {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "counters/memory/word_pool.h"
+#include "counters/memory/device_memory.h"
 #include "counters/pipelines/object_state.h"
 
 namespace tally::counters {

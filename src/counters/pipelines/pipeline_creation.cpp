@@ -1,5 +1,7 @@
 #include "counters/pipelines/pipeline_creation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -8,10 +10,310 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/pipeline_variants.h"
 #include "counters/pipelines/shader_layouts.h"
+#include "counters/shaders/instrumenter.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
 namespace {
+
+using Info = VkRayTracingPipelineCreateInfoKHR;
+
+// Additions to a pipeline of many stages are spread over their counters already.
+constexpr uint64_t kMaxRecordBytes = 4 << 20;
+
+uint32_t max_shards_log2(uint32_t capacity) {
+  uint32_t shards_log2 = probe::kMaxShardsLog2;
+  while (shards_log2 > 0 && probe::record_bytes(capacity, shards_log2) > kMaxRecordBytes) {
+    --shards_log2;
+  }
+  return shards_log2;
+}
+
+// One pipeline in the making.
+class Draft {
+ public:
+  Draft(ObjectState& state, const Info& original)
+      : state_(state),
+        plain_(original),
+        chain_(original.pNext),
+        stages_(state.device.handle, state.device.next),
+        layout_(layout_of(state, original)) {
+    flagged_ = state.needs.instrumentation && wants_instrumentation(original);
+    counts_ = flagged_ || state.needs.query_counters;
+    remove_flag();
+    counting_ = plain_;
+    find_libraries();
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  // True if the layer changes the create info, or must know the pipeline.
+  bool needed() const {
+    const bool linkable = state_.needs.instrumentation && is_library();
+    return counts_ || changes_chain_ || linkable || any_library_counts() ||
+           (layout_ && layout_->covers_slot());
+  }
+
+  void build() {
+    program_ = std::make_shared<Program>();
+    if (counts_) instrument_stages();
+    add_libraries();
+  }
+
+  const Info& plain() const { return plain_; }
+  const Info& counting() const { return counting_; }
+  bool replaces_stages() const { return counting_.pStages != plain_.pStages; }
+
+  // Call if the driver created the pipeline with the application's stages.
+  void drop_own_stages() {
+    counting_ = plain_;
+    program_ = std::make_shared<Program>();
+    range_.reset();
+    add_libraries();
+  }
+
+  // Call with the new pipeline, when nothing can fail any more.
+  void report_refusals(VkPipeline pipeline) const {
+    if (reason_) notice(pipeline, fmt::format("a pipeline runs uninstrumented: {}", reason_));
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      notice(pipeline,
+             fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                         to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+  // Registers the new pipeline.
+  void adopt(VkPipeline handle) {
+    auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
+    pipeline->handle = handle;
+    pipeline->layout = layout_;
+    pipeline->instrumented = flagged_;
+    pipeline->ray_stages = stage_count();
+    if (is_library()) {
+      if (range_) pipeline->ranges.push_back(range_);
+      for (const auto& library : libraries_) {
+        if (!library) continue;
+        pipeline->ranges.insert(pipeline->ranges.end(), library->ranges.begin(),
+                                library->ranges.end());
+      }
+    }
+    if (!program_->stages.empty()) pipeline->keep(Variant::Blocks, {handle, program_, {}});
+    state_.pipelines.insert(handle, std::move(pipeline));
+  }
+
+ private:
+  static const Program* program_of(const std::shared_ptr<Pipeline>& library) {
+    const PipelineVariant* variant = library ? library->find(Variant::Blocks) : nullptr;
+    return variant ? variant->program.get() : nullptr;
+  }
+
+  bool is_library() const {
+    return (pipeline_flags(plain_) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  }
+  bool any_library_counts() const { return std::ranges::any_of(libraries_, program_of); }
+
+  uint32_t stage_count() const {
+    uint32_t count = plain_.stageCount;
+    for (const auto& library : libraries_) count += library ? library->ray_stages : 0;
+    return count;
+  }
+
+  void remove_flag() {
+    constexpr VkStructureType kType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR;
+    changes_chain_ = vk::find_in_chain<VkBaseInStructure>(plain_.pNext, kType) != nullptr;
+    if (!changes_chain_) return;
+    const uint64_t flags =
+        pipeline_flags(plain_) & ~VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+    set_pipeline_flags(plain_, chain_, flags);
+  }
+
+  void find_libraries() {
+    const VkPipelineLibraryCreateInfoKHR* info = plain_.pLibraryInfo;
+    for (uint32_t i = 0; info && i < info->libraryCount; ++i) {
+      libraries_.push_back(state_.pipelines.find(info->pLibraries[i]));
+    }
+  }
+
+  // Null if the stages may be instrumented.
+  const char* reason_against_counting() const {
+    if (!layout_ || layout_->path() == AddressPath::None) {
+      return "its pipeline layout leaves no room for the record pointer";
+    }
+    if (has_binaries(plain_.pNext)) return "it is created from binaries";
+    if ((pipeline_flags(plain_) & kCaptureData) != 0) {
+      return "its binaries would contain the instrumented shaders";
+    }
+    return nullptr;
+  }
+
+  void instrument_stages() {
+    if (plain_.stageCount == 0) return;
+    reason_ = reason_against_counting();
+    if (reason_) return;
+    std::vector<Stage> sources;
+    for (uint32_t i = 0; i < plain_.stageCount; ++i) {
+      sources.emplace_back(&plain_.pStages[i], find_code(state_, plain_.pStages[i]));
+    }
+    StageVariants::Request request;
+    request.addressing = layout_->addressing(false);
+    request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
+    stages_.build(state_.instrumenter, sources, request);
+    if (stages_.reads_slots()) {
+      reason_ = "a shader that cannot be changed reads push data where the record pointer is";
+      return;
+    }
+    counting_.pStages = stages_.infos().data();
+    *program_ = stages_.program();
+    for (StageProgram& stage : program_->stages) stage.reported = flagged_;
+  }
+
+  // Names the pipeline's own stages that run uncounted. Call before the stages of libraries are
+  // added.
+  void note_uncounted() {
+    for (uint32_t i = 0; i < plain_.stageCount; ++i) {
+      const bool counted = std::ranges::any_of(
+          program_->stages, [&](const StageProgram& stage) { return stage.sub_index == i; });
+      if (!counted) program_->uncounted |= plain_.pStages[i].stage;
+    }
+  }
+
+  // The position of the stages' counters in the record. Those of linked libraries are fixed.
+  uint32_t first_counter(uint32_t counters) {
+    if (is_library()) {
+      range_ = state_.counter_ranges.take(counters);
+      return range_->first;
+    }
+    uint32_t end = 0;
+    for (const auto& library : libraries_) {
+      if (const Program* program = program_of(library)) end = std::max(end, program->capacities[0]);
+    }
+    return end;
+  }
+
+  // The stages of a library do not know the stride between the shards of a record.
+  void add_libraries() {
+    note_uncounted();
+    const bool linked = is_library() || any_library_counts();
+    program_->max_shards_log2 = linked ? 0 : max_shards_log2(program_->capacities[0]);
+    uint32_t first_stage = plain_.stageCount;
+    for (const auto& library : libraries_) {
+      if (const Program* program = program_of(library)) {
+        program_->uncounted |= program->uncounted;
+        program_->capacities[0] = std::max(program_->capacities[0], program->capacities[0]);
+        for (StageProgram stage : program->stages) {
+          if (has_counters_of(stage)) continue;
+          stage.sub_index += first_stage;
+          program_->stages.push_back(std::move(stage));
+        }
+      }
+      first_stage += library ? library->ray_stages : 0;
+    }
+  }
+
+  // True if a library that is linked more than once has added the stage. The counters of other
+  // stages are elsewhere.
+  bool has_counters_of(const StageProgram& stage) const {
+    return std::ranges::any_of(program_->stages, [&](const StageProgram& added) {
+      return added.info == stage.info && added.first_counter == stage.first_counter;
+    });
+  }
+
+  void notice(VkPipeline pipeline, const std::string& text) const {
+    state_.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                                  vk::handle_bits(pipeline), text);
+  }
+
+  ObjectState& state_;
+  Info plain_;     // the application's, without the flag
+  Info counting_;  // the same with instrumented stages
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+  std::shared_ptr<PipelineLayout> layout_;
+  std::vector<std::shared_ptr<Pipeline>> libraries_;  // null: not known
+  std::shared_ptr<Program> program_;
+  std::shared_ptr<const CounterRanges::Range> range_;  // of a library's own stages
+  const char* reason_ = nullptr;                       // why the stages run uninstrumented
+  bool flagged_ = false;
+  bool counts_ = false;  // flagged, or any pipeline may be bound while a query is active
+  bool changes_chain_ = false;
+};
+
+class Batch {
+ public:
+  Batch(ObjectState& state, VkPipelineCache cache, std::span<const Info> infos,
+        const VkAllocationCallbacks* allocator, VkPipeline* pipelines)
+      : state_(state), cache_(cache), allocator_(allocator), pipelines_(pipelines, infos.size()) {
+    for (const Info& info : infos) drafts_.emplace_back(state, info);
+  }
+
+  bool needed() const { return std::ranges::any_of(drafts_, &Draft::needed); }
+
+  VkResult create() {
+    for (Draft& draft : drafts_) draft.build();
+    VkResult result = call(&Draft::counting);
+    if (result < VK_SUCCESS && std::ranges::any_of(drafts_, &Draft::replaces_stages)) {
+      result = create_plain(result);
+    }
+    // A failure here must not leave the application with pipelines of a failed call.
+    const VkResult adopted = vk::guarded([&] {
+      if (refusal_ != VK_SUCCESS) drop_own_stages(result >= VK_SUCCESS);
+      adopt();
+      return VK_SUCCESS;
+    });
+    if (adopted == VK_SUCCESS) return result;
+    destroy();
+    return adopted;
+  }
+
+ private:
+  VkResult call(const Info& (Draft::*choose)() const) const {
+    std::vector<Info> infos;
+    for (const Draft& draft : drafts_) infos.push_back((draft.*choose)());
+    std::ranges::fill(pipelines_, VkPipeline{VK_NULL_HANDLE});
+    return state_.device.next.CreateRayTracingPipelinesKHR(
+        state_.device.handle, VK_NULL_HANDLE, cache_, static_cast<uint32_t>(infos.size()),
+        infos.data(), allocator_, pipelines_.data());
+  }
+
+  VkResult create_plain(VkResult refusal) {
+    destroy();
+    refusal_ = refusal;
+    return call(&Draft::plain);
+  }
+
+  // `created`: with the application's stages.
+  void drop_own_stages(bool created) {
+    for (Draft& draft : drafts_) draft.drop_own_stages();
+    if (!created) return;
+    state_.device.messages.notice(
+        kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
+        fmt::format("ray-tracing pipelines run uninstrumented: the driver rejected their "
+                    "instrumented shaders: {}",
+                    vk::OwnFailure{refusal_, "vkCreateRayTracingPipelinesKHR"}.text()));
+  }
+
+  void adopt() {
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (pipelines_[i] == VK_NULL_HANDLE) continue;
+      drafts_[i].adopt(pipelines_[i]);
+      drafts_[i].report_refusals(pipelines_[i]);
+    }
+  }
+
+  void destroy() {
+    for (VkPipeline& pipeline : pipelines_) {
+      if (pipeline != VK_NULL_HANDLE) destroy_pipeline(state_, pipeline, allocator_);
+      pipeline = VK_NULL_HANDLE;
+    }
+  }
+
+  ObjectState& state_;
+  VkPipelineCache cache_;
+  const VkAllocationCallbacks* allocator_;
+  std::span<VkPipeline> pipelines_;
+  std::deque<Draft> drafts_;
+  VkResult refusal_ = VK_SUCCESS;  // of the instrumented shaders
+};
 
 // The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM, and what
 // the layer knows of their layouts. Chains are copied only where that changes them.
@@ -202,6 +504,21 @@ void destroy_pipeline(ObjectState& state, VkPipeline pipeline,
   }
   if (known) known->destroy_variants();
   state.device.next.DestroyPipeline(state.device.handle, pipeline, allocator);
+}
+
+VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
+                                      VkPipelineCache cache, std::span<const Info> infos,
+                                      const VkAllocationCallbacks* allocator,
+                                      VkPipeline* pipelines) {
+  Batch batch(state, cache, infos, allocator, pipelines);
+  if (!batch.needed()) {
+    return state.device.next.CreateRayTracingPipelinesKHR(state.device.handle, operation, cache,
+                                                          static_cast<uint32_t>(infos.size()),
+                                                          infos.data(), allocator, pipelines);
+  }
+  const VkResult result = batch.create();
+  const bool asked_to_defer = operation != VK_NULL_HANDLE;
+  return asked_to_defer && result == VK_SUCCESS ? VK_OPERATION_NOT_DEFERRED_KHR : result;
 }
 
 }  // namespace tally::counters

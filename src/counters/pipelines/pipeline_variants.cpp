@@ -12,7 +12,7 @@
 #include "counters/pipelines/object_state.h"
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/shader_layouts.h"
-#include "counters/shaders/stage_variants.h"
+#include "counters/shaders/instrumenter.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "counters/pipelines/pipeline.h"
+#include "counters/pipelines/variants.h"
 #include "counters/shaders/instrumenter.h"
 
 namespace tally::counters {

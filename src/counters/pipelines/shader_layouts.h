@@ -24,7 +24,7 @@ std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
                                             const VkPipelineShaderStageCreateInfo& stage);
 
 // The layout of shaders: a pipeline layout of the application, or with descriptor
-// heaps the push data that they leave free (heap_layouts.h).
+// heaps the push data that they leave free (HeapLayouts).
 
 struct ObjectState;
 struct ShaderCode;

@@ -6,7 +6,6 @@
 
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/shaders/instrumenter.h"
-#include "counters/shaders/stage_variants.h"
 #include "mapped.comp.h"
 
 namespace tally::counters {

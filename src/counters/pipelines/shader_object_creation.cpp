@@ -17,7 +17,7 @@
 #include "counters/pipelines/pipeline_variants.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/pipelines/shader_set.h"
-#include "counters/shaders/stage_variants.h"
+#include "counters/shaders/instrumenter.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "counters/features/instrumentation/recorder.h"
+#include "counters/features/instrumentation/state.h"
 #include "counters/features/queries/driver_queries.h"
 #include "counters/features/queries/recorder.h"
 #include "counters/features/regions/recorder.h"

@@ -16,12 +16,12 @@
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/layouts/pipeline_layout.h"
 #include "counters/memory/chunk.h"
-#include "counters/pipelines/draw_facts.h"
-#include "counters/pipelines/pipeline.h"
+#include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/shader_set.h"
+#include "counters/pipelines/variants.h"
 #include "counters/shaders/internal_pipelines.h"
-#include "vk/pipeline.h"
 #include "vk/own_call.h"
+#include "vk/pipeline.h"
 
 namespace tally::counters {
 

@@ -11,6 +11,8 @@
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/output_counting.h"
+#include "spirv/instrument/record_writer.h"
+#include "vk/own_call.h"
 #include "vk/pipeline.h"
 
 namespace tally::counters {
@@ -265,6 +267,246 @@ void Instrumenter::remember(const Key& key, const Shader& shader) {
     shaders_.erase(oldest);
     order_.pop_front();
   }
+}
+
+namespace {
+
+// A pipeline with packed draw indices is not linked from libraries: its stages share a record.
+AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request,
+                    bool uses_packed_draw_index) {
+  const bool separate = request.addressing.separate_fragment && !uses_packed_draw_index;
+  return separate && stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT ? AddressSlot::Fragment
+                                                                       : AddressSlot::Main;
+}
+
+// A pipeline may have several ray-tracing stages of a kind, so they keep their order.
+bool is_ray_tracing(const Stage& stage) { return (stage.info->stage & vk::kRayTracingStages) != 0; }
+
+bool moves_push_constants(const Stage& stage, const StageVariants::Request& request) {
+  const catalogue::Stage* known = catalogue::find_stage(stage.info->stage);
+  if (!request.addressing.main.block_address || !known || !stage.code) return false;
+  const Result<spirv::AnalyzedModule>& analyzed = stage.module();
+  const spirv::EntryPoint* entry =
+      analyzed ? stage.entry_point(static_cast<spv::ExecutionModel>(known->execution_model))
+               : nullptr;
+  return entry && spirv::moves_push_constants(analyzed->module(), *entry, request.addressing.main);
+}
+
+// True if transform feedback may capture outputs of the shader.
+bool captures(const spirv::FeedbackLayout& layout) {
+  return std::ranges::any_of(layout.buffers, [](const auto& buffer) { return buffer.stride != 0; });
+}
+
+}  // namespace
+
+StageVariants::~StageVariants() {
+  for (const VkShaderModule module : modules_) next_.DestroyShaderModule(device_, module, nullptr);
+}
+
+void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& stages,
+                          const Request& request) {
+  for (const Stage& stage : stages) infos_.push_back(*stage.info);
+  // In the order of the stage bits, as in the record.
+  std::vector<size_t> order(stages.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](size_t i) {
+    return is_ray_tracing(stages[i]) ? 0u : static_cast<uint32_t>(stages[i].info->stage);
+  });
+  if (request.number_draws) {
+    const Result<spirv::PackedDrawIndices> numbers =
+        choose_packed_draw_indices(instrumenter, stages, request);
+    if (numbers) packed_draw_indices_ = *numbers;
+    log(LogLevel::Debug, "the draws of a pipeline have {}",
+        numbers ? "numbers" : "an address each: " + numbers.error().message);
+  }
+  for (const size_t i : order) {
+    const bool has_regions =
+        request.variant.regions && stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    Variant variant = has_regions ? request.variant : Variant{.blocks = request.variant.blocks};
+    while (variant != Variant::Plain) {
+      const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
+      if (added && is_ray_tracing(stages[i])) {
+        program_.stages.back().sub_index = static_cast<uint32_t>(i);
+      }
+      if (added) break;
+      infos_[i] = *stages[i].info;
+      refuse(stages[i], added.error());
+      variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
+    }
+    if (variant.regions) counts_regions_ = true;
+    // The vertex shader comes first. It reads the packed draw index.
+    if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
+      packed_draw_indices_.reset();
+    }
+    if (variant == Variant::Plain && moves_push_constants(stages[i], request)) {
+      const Status moved =
+          add_instrumented(instrumenter, stages[i], request, Variant::Plain, infos_[i]);
+      if (!moved) {
+        refuse(stages[i], moved.error());
+        reads_slots_ = true;
+      }
+    }
+  }
+  program_.uses_packed_draw_index = packed_draw_indices_.has_value();
+  if (request.first_counter) {
+    program_.move_behind(request.first_counter(std::ranges::max(program_.capacities)));
+  }
+  place_counters();
+  for (size_t i = 0; i < stages.size(); ++i) provide_module(stages[i], infos_[i]);
+}
+
+// A stage that stays as it is needs a module, unless it still has the application's.
+void StageVariants::provide_module(const Stage& stage, VkPipelineShaderStageCreateInfo& target) {
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      target.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (target.module != VK_NULL_HANDLE || chained || !stage.code) return;
+  const Result<VkShaderModule> module = create_module(stage.code->words);
+  if (module) {
+    target.module = *module;
+  } else {
+    lacks_module_ = true;
+  }
+}
+
+// The module's default values are those of a stage that is alone in its record. They need no
+// specialization, which is then left out: validation layer 1.3.239 reads the specialization of a
+// library's stages again when the library is linked.
+void StageVariants::place_counters() {
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    const auto& [info, spec_ids] = counted_[i];
+    const StageProgram& stage = program_.stages[i];
+    const probe::StageCounters counters = program_.counters(stage);
+    const uint32_t alone =
+        probe::shard_stride(probe::stage_capacity(stage.info->plan.record_counters()));
+    if (spec_ids && (counters.first_counter != 0 || counters.stride != alone)) {
+      specialize(*info, *spec_ids, counters);
+    }
+  }
+}
+
+void StageVariants::refuse(const Stage& stage, const Error& error) {
+  refusals_.push_back(
+      {stage.info->stage, stage.code ? stage.code->hash : Hash128{}, error.message});
+}
+
+Result<spirv::BlockCountOptions> StageVariants::make_options(
+    const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,
+    const std::optional<spirv::PackedDrawIndices>& numbers) {
+  const VkShaderStageFlagBits bit = stage.info->stage;
+  const catalogue::Stage* known = catalogue::find_stage(bit);
+  if (!known) return Error{"an unknown kind of shader stage"};
+  const StageAddressing& addressing = request.addressing;
+  const bool fragment = bit == VK_SHADER_STAGE_FRAGMENT_BIT;
+  const AddressSlot slot = slot_of(stage, request, numbers.has_value());
+  spirv::BlockCountOptions options = instrumenter.options().pass;
+  options.stage = static_cast<spv::ExecutionModel>(known->execution_model);
+  options.entry_point = stage.info->pName;
+  options.address = slot == AddressSlot::Main ? addressing.main : addressing.fragment;
+  options.subgroup_operations = (instrumenter.options().subgroup_stages & bit) != 0;
+  options.alpha_to_coverage = fragment && request.alpha_to_coverage;
+  if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) options.tessellation = request.tessellation;
+  // There is no location if the fragment shader cannot be instrumented.
+  const bool numbered = variant != Variant::Plain && (!fragment || (numbers && numbers->location));
+  if (numbered) options.packed_draw_indices = numbers;
+  options.count_blocks = variant.blocks;
+  if (!variant.regions) {
+    options.regions.reset();
+  } else if (options.regions) {
+    // A pipeline renders to views or to layers. Its shaders may not use the other built-in.
+    options.regions->multiview &= request.multiview;
+    options.regions->primitive_ids = fragment && request.primitive_ids;
+    options.regions->only_invocations = variant.only_invocations;
+    options.regions->primitives &= !variant.only_invocations;
+    if (request.multiview) options.regions->layer_capability.reset();
+  }
+  return options;
+}
+
+// An error if a shader could not be instrumented with packed draw indices, or if transform feedback
+// captures outputs.
+Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
+    Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request) {
+  const auto find = [&](VkShaderStageFlagBits bit) -> const Stage* {
+    const auto found =
+        std::ranges::find(stages, bit, [](const Stage& stage) { return stage.info->stage; });
+    return found != stages.end() && found->code ? &*found : nullptr;
+  };
+  const auto instrument = [&](const Stage& stage,
+                              const std::optional<spirv::PackedDrawIndices>& numbers)
+      -> Result<std::shared_ptr<const InstrumentedShader>> {
+    const auto options = make_options(instrumenter, stage, request, request.variant, numbers);
+    if (!options) return options.error();
+    return instrumenter.instrument(stage, *options);
+  };
+  const Stage* vertex = find(VK_SHADER_STAGE_VERTEX_BIT);
+  if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
+  spirv::PackedDrawIndices numbers;
+  if (const Stage* fragment = find(VK_SHADER_STAGE_FRAGMENT_BIT)) {
+    numbers.location = instrumenter.find_free_location(*vertex, *fragment);
+    const bool fits =
+        numbers.location && *numbers.location < instrumenter.options().packed_draw_index_locations;
+    const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
+    if (!counted) {
+      if (instrument(*fragment, std::nullopt)) {
+        return with_context(counted.error(), "fragment shader");
+      }
+      numbers.location.reset();
+    }
+  }
+  const auto counted = instrument(*vertex, numbers);
+  if (!counted) return with_context(counted.error(), "vertex shader");
+  if (captures((*counted)->info->feedback)) return Error{"transform feedback captures its outputs"};
+  return numbers;
+}
+
+Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& stage,
+                                       const Request& request, Variant variant,
+                                       VkPipelineShaderStageCreateInfo& target) {
+  if (!stage.code) return Error{"its SPIR-V is not known"};
+  const auto options = make_options(instrumenter, stage, request, variant, packed_draw_indices_);
+  if (!options) return options.error();
+  const AddressSlot slot = slot_of(stage, request, packed_draw_indices_.has_value());
+  const auto shader = instrumenter.instrument(stage, *options);
+  if (!shader) return shader.error();
+  const InstrumentedShader& instrumented = **shader;
+  const Result<VkShaderModule> module = create_module(*instrumented.words);
+  if (!module) return module.error();
+  target.module = *module;
+  vk::ChainCopy& chain = chains_.emplace_back(target.pNext);
+  chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  chain.remove(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
+  target.pNext = chain.head();
+  if (variant.blocks) {
+    program_.add(stage.info->stage, slot, instrumented.info);
+    counted_.push_back({&target, instrumented.record_spec_ids});
+  }
+  return {};
+}
+
+Result<VkShaderModule> StageVariants::create_module(const std::vector<uint32_t>& words) {
+  const VkShaderModuleCreateInfo info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                      .codeSize = words.size() * sizeof(uint32_t),
+                                      .pCode = words.data()};
+  VkShaderModule module = VK_NULL_HANDLE;
+  modules_.reserve(modules_.size() + 1);
+  const VkResult result = vk::own(
+      "vkCreateShaderModule", next_.CreateShaderModule(device_, &info, nullptr, &module), module);
+  if (result != VK_SUCCESS) {
+    return Error{"the driver rejected the instrumented module: " +
+                 vk::take_own_failure(result).text()};
+  }
+  modules_.push_back(module);
+  return module;
+}
+
+void StageVariants::specialize(VkPipelineShaderStageCreateInfo& target,
+                               const spirv::RecordSpecIds& ids,
+                               const probe::StageCounters& counters) {
+  Specialized& result = specializations_.emplace_back(target.pSpecializationInfo);
+  result.constants.add(ids.first_byte, probe::counter_bytes(counters.first_counter));
+  result.constants.add(ids.stride_bytes, probe::counter_bytes(counters.stride));
+  result.info = result.constants.info();
+  target.pSpecializationInfo = &result.info;
 }
 
 }  // namespace tally::counters

@@ -1,4 +1,4 @@
-#include "counters/features/performance/intel.h"
+#include "counters/features/performance/counters.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "counters/features/queries/batch.h"
-#include "counters/features/queries/context.h"
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/features/queries/pool.h"
+#include "counters/features/queries/state.h"
 #include "counters/shaders/program.h"
 
 namespace tally::counters {

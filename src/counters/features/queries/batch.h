@@ -18,7 +18,7 @@
 #include "counters/features/queries/indirect_counts.h"
 #include "counters/features/queries/pool.h"
 #include "counters/memory/device_memory.h"
-#include "counters/pipelines/draw_facts.h"
+#include "counters/pipelines/pipeline_contents.h"
 #include "counters/shaders/program.h"
 #include "probe/query.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "counters/features/queries/batch.h"
-#include "counters/features/queries/context.h"
 #include "counters/features/queries/indirect_counts.h"
+#include "counters/features/queries/state.h"
 
 namespace tally::counters {
 

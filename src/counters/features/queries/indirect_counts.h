@@ -10,7 +10,7 @@
 
 #include "counters/base/device_table.h"
 #include "counters/memory/record_pool.h"
-#include "counters/pipelines/draw_facts.h"
+#include "counters/pipelines/pipeline_contents.h"
 #include "counters/shaders/program.h"
 #include "probe/query.h"
 #include "probe/record.h"

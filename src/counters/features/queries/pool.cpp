@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "counters/features/performance/counters.h"
-#include "counters/features/performance/intel.h"
 #include "counters/features/queries/indirect_counts.h"
 #include "vk/chain.h"
 #include "vk/own_call.h"

@@ -11,10 +11,9 @@
 #include "counters/features/queries/active_queries.h"
 #include "counters/features/queries/batch.h"
 #include "counters/features/queries/command_recorders.h"
-#include "counters/features/queries/context.h"
 #include "counters/features/queries/indirect_counts.h"
+#include "counters/features/queries/state.h"
 #include "counters/memory/device_memory.h"
-#include "counters/memory/word_pool.h"
 #include "counters/pipelines/pipeline_contents.h"
 
 namespace tally::counters {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <span>
 
 #include "counters/base/submission.h"
 #include "counters/features/regions/state.h"
@@ -262,6 +264,288 @@ void RegionSubmission::await_untracked(VkQueue queue) const {
       "TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
       fmt::format("counters by region may include work of other queues and processes: {}",
                   failure.text()));
+}
+
+namespace {
+
+constexpr uint64_t kMaxTableBytes = uint64_t{256} << 20;
+constexpr const char* kVuid = "VUID-VkRenderPassPerformanceCountersByRegionBeginInfoARM-";
+
+class Checker {
+ public:
+  Checker(const RegionState& state, VkCommandBuffer commands)
+      : state_(state), commands_(commands) {}
+
+  void report(const char* rule, const std::string& text) const {
+    state_.device.messages.misuse((std::string(kVuid) + rule).c_str(),
+                                  VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_), text);
+  }
+
+  bool counts_fit(const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
+                  const RenderPassInstance& instance) const {
+    const uint64_t wanted = uint64_t{instance.subpasses} * instance.layers;
+    if (info.counterAddressCount != wanted) {
+      report("counterAddressCount-11815",
+             fmt::format("counterAddressCount is {}; the render pass has {} subpasses and {} {}",
+                         info.counterAddressCount, instance.subpasses, instance.layers,
+                         instance.multiview ? "views" : "layers"));
+      return false;
+    }
+    const uint32_t max_counters = state_.properties.counters;
+    if (info.counterIndexCount > max_counters) {
+      report("counterIndexCount-11818",
+             fmt::format("counterIndexCount is {}, more than maxPerRegionPerformanceCounters ({})",
+                         info.counterIndexCount, max_counters));
+      return false;
+    }
+    return true;
+  }
+
+  // The address; null if it must not be written to.
+  VkDeviceAddress checked(VkDeviceAddress address, uint64_t bytes, size_t index) const {
+    if (address == 0) return 0;
+    const VkDeviceSize available = state_.buffers.bytes_from(address);
+    if (available == 0) {
+      report("pCounterAddresses-11816",
+             fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was queried",
+                         index, address));
+    } else if (available < bytes) {
+      report("pCounterAddresses-11817",
+             fmt::format("pCounterAddresses[{}] ({:#x}) has {} bytes of its buffer, not {}", index,
+                         address, available, bytes));
+    }
+    return available < bytes ? 0 : address;
+  }
+
+  uint32_t accumulator_of(uint32_t counter_id) const {
+    const auto all = catalogue::counters_of(catalogue::Scope::Region);
+    const auto offered = region_counters(state_.device.gpu, state_.device.options);
+    const auto found = std::ranges::find_if(all, [&](const catalogue::Counter* counter) {
+      return static_cast<uint32_t>(counter->number) == counter_id;
+    });
+    if (found == all.end() || std::ranges::find(offered, *found) == offered.end()) {
+      report("pCounterIndices-parameter",
+             fmt::format("{} is not an enumerated counter; it reads 0", counter_id));
+      return probe::kRegionAccumulators;
+    }
+    return static_cast<uint32_t>(found - all.begin());
+  }
+
+ private:
+  const RegionState& state_;
+  VkCommandBuffer commands_;
+};
+
+uint32_t aligned(uint32_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void measure(RegionRequest& request, const RegionProperties& properties, uint32_t counters) {
+  const VkExtent2D area = request.instance.area.extent;
+  const VkExtent2D region = properties.extent();
+  request.columns = (area.width + region.width - 1) / region.width;
+  request.rows = (area.height + region.height - 1) / region.height;
+  request.region_bytes = aligned(counters * 4, properties.region_alignment);
+  request.row_bytes = aligned(request.columns * request.region_bytes, properties.row_alignment);
+}
+
+// The accumulators that the counters need.
+uint32_t wanted_bits(const std::vector<uint32_t>& counters) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  uint32_t bits = 0;
+  for (const uint32_t accumulator : counters) {
+    if (accumulator >= all.size()) continue;
+    const bool warps = all[accumulator]->number == catalogue::Number::FragmentWarps;
+    const auto counted = std::ranges::find(
+        all, warps ? catalogue::Number::FragmentInvocations : all[accumulator]->number,
+        &catalogue::Counter::number);
+    bits |= 1u << (counted - all.begin());
+  }
+  return bits;
+}
+
+// The sets have slots for twice the number of primitives that are counted.
+uint64_t bytes_of_tables(const RenderPassInstance& instance, uint64_t regions, uint32_t limit) {
+  return regions * instance.layers * instance.subpasses * limit * 2 * sizeof(uint64_t);
+}
+
+void limit_primitives(RegionRequest& request, const RegionProperties& properties) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto primitives =
+      std::ranges::find(all, catalogue::Number::FragmentPrimitives, &catalogue::Counter::number);
+  if ((request.wanted >> (primitives - all.begin()) & 1) == 0) return;
+  const uint64_t regions = uint64_t{request.columns} * request.rows;
+  request.primitive_limit = 1u << properties.primitives_log2;
+  while (request.primitive_limit > 1 &&
+         bytes_of_tables(request.instance, regions, request.primitive_limit) > kMaxTableBytes) {
+    request.primitive_limit /= 2;
+  }
+}
+
+}  // namespace
+
+probe::RegionBlock RegionRequest::block(const RegionState& state) const {
+  const RegionProperties& properties = state.properties;
+  probe::RegionBlock block;
+  block.wanted = wanted;
+  block.size_log2 = probe::region_pair(properties.size.width_log2, properties.size.height_log2);
+  block.offset = probe::region_pair(static_cast<uint32_t>(instance.area.offset.x),
+                                    static_cast<uint32_t>(instance.area.offset.y));
+  block.regions = probe::region_pair(columns, rows);
+  block.layers = instance.layers;
+  block.multiview = instance.multiview ? 1 : 0;
+  block.counter_count = static_cast<uint32_t>(counters.size());
+  block.subgroup_size = properties.subgroup_size;
+  block.region_bytes = region_bytes;
+  block.row_bytes = row_bytes;
+  block.primitive_limit = primitive_limit;
+  block.primitive_slots_log2 = static_cast<uint32_t>(std::bit_width(primitive_limit));
+  return block;
+}
+
+bool RegionRequest::counts_only_invocations() const {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto invocations =
+      std::ranges::find(all, catalogue::Number::FragmentInvocations, &catalogue::Counter::number);
+  return wanted == 1u << (invocations - all.begin());
+}
+
+uint64_t RegionRequest::table_bytes() const {
+  return bytes_of_tables(instance, uint64_t{columns} * rows, primitive_limit);
+}
+
+bool RegionRequest::subpass_wanted(uint32_t subpass) const {
+  const auto own = std::span(addresses).subspan(size_t{subpass} * instance.layers, instance.layers);
+  return std::ranges::any_of(own, [](VkDeviceAddress address) { return address != 0; });
+}
+
+std::optional<RegionRequest> check_region_request(
+    const RegionState& state, VkCommandBuffer commands,
+    const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
+    const RenderPassInstance& instance) {
+  const Checker checker(state, commands);
+  if (!checker.counts_fit(info, instance)) return std::nullopt;
+  if (info.serializeRegions) {
+    state.device.messages.notice("TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER,
+                                 vk::handle_bits(commands),
+                                 "serializeRegions is not supported: regions still run "
+                                 "concurrently, in the driver's order. Counts "
+                                 "do not depend on it; shader_clock and fragment_subgroups may");
+  }
+  RegionRequest request;
+  request.instance = instance;
+  measure(request, state.properties, info.counterIndexCount);
+  const uint64_t bytes = uint64_t{request.row_bytes} * request.rows;
+  for (uint32_t i = 0; i < info.counterAddressCount; ++i) {
+    request.addresses.push_back(checker.checked(info.pCounterAddresses[i], bytes, i));
+  }
+  for (uint32_t i = 0; i < info.counterIndexCount; ++i) {
+    request.counters.push_back(checker.accumulator_of(info.pCounterIndices[i]));
+  }
+  request.wanted = wanted_bits(request.counters);
+  limit_primitives(request, state.properties);
+  const bool nothing =
+      bytes == 0 || request.counters.empty() ||
+      std::ranges::count(request.addresses, 0u) == static_cast<ptrdiff_t>(request.addresses.size());
+  return nothing ? std::nullopt : std::optional(std::move(request));
+}
+
+namespace {
+
+// The nodes of the list of secondaries.
+constexpr uint32_t kNodeBytes = 1024;
+constexpr uint32_t kNodeEntries = 63;
+constexpr uint32_t kNextOffset = 8;
+constexpr uint32_t kEntryBytes = 16;
+
+}  // namespace
+
+VkResult SecondaryLinks::create(HostBlocks& memory) {
+  const VkResult result = memory.take(kNodeBytes, first_);
+  last_ = first_;
+  return result;
+}
+
+VkResult SecondaryLinks::add(HostBlocks& memory, VkDeviceAddress from, VkDeviceAddress to) {
+  if (entries_ == kNodeEntries) {
+    HostBlock node;
+    TALLY_TRY(memory.take(kNodeBytes, node));
+    last_.write(kNextOffset, &node.address, sizeof node.address);
+    last_ = node;
+    entries_ = 0;
+  }
+  const VkDeviceAddress entry[] = {from, to};
+  last_.write(kEntryBytes * (1 + entries_), entry, sizeof entry);
+  ++entries_;
+  last_.write(0, &entries_, sizeof entries_);
+  return VK_SUCCESS;
+}
+
+VkResult RegionPass::make_blocks(const RegionState& state, HostBlocks& memory) {
+  const uint32_t layers = request.instance.layers;
+  for (uint32_t subpass = 0; subpass < request.instance.subpasses; ++subpass) {
+    HostBlock block;
+    TALLY_TRY(memory.take(probe::region_block_bytes(layers), block));
+    probe::RegionBlock head = request.block(state);
+    head.header.block_low = static_cast<uint32_t>(block.address);
+    head.header.block_high = static_cast<uint32_t>(block.address >> 32);
+    block.write(0, &head, sizeof head);
+    block.write(probe::kRegionCounterWord * 4, request.counters.data(),
+                request.counters.size() * sizeof(uint32_t));
+    block.write(probe::kRegionRecordPointer * 4,
+                request.addresses.data() + size_t{subpass} * layers,
+                layers * sizeof(VkDeviceAddress));
+    blocks.push_back(block);
+  }
+  if (!request.instance.may_execute_secondaries || began_elsewhere) return VK_SUCCESS;
+  return links.create(memory);
+}
+
+uint64_t RegionPass::accumulator_bytes() const {
+  return probe::region_accumulator_bytes(request.columns, request.rows, request.instance.layers);
+}
+
+void RegionPass::set_accumulators(VkDeviceAddress address) const {
+  for (const HostBlock& block : blocks) {
+    block.write(offsetof(probe::RegionBlock, accumulators_low), &address, sizeof address);
+    address += accumulator_bytes();
+  }
+}
+
+void RegionPass::set_primitive_tables(VkDeviceAddress address) const {
+  for (const HostBlock& block : blocks) {
+    block.write(offsetof(probe::RegionBlock, primitives_low), &address, sizeof address);
+    address += request.table_bytes() / blocks.size();
+  }
+}
+
+void RegionPass::enable(bool enable) {
+  if (enabled == enable) return;
+  enabled = enable;
+  const uint32_t wanted = enable ? request.wanted : 0;
+  for (const HostBlock& block : blocks) {
+    block.write(offsetof(probe::RegionBlock, wanted), &wanted, sizeof wanted);
+  }
+}
+
+bool RegionPass::overflowed() const {
+  return request.counts_primitives() && std::ranges::any_of(blocks, [](const HostBlock& block) {
+           block.chunk->invalidate(block.offset, sizeof(probe::RegionHeader));
+           return block.word(static_cast<uint32_t>(probe::RegionWord::TooMany)) != 0;
+         });
+}
+
+// Suspended passes use dynamic rendering, which has one subpass.
+void RegionPass::join(const RegionPass& suspended_pass) const {
+  const HostBlock& from = suspended_pass.blocks.front();
+  const HostBlock& to = blocks.front();
+  for (const auto low : {probe::RegionWord::AccumulatorsLow, probe::RegionWord::PrimitivesLow}) {
+    const auto at = static_cast<uint32_t>(low);
+    const uint32_t address[] = {from.word(at), from.word(at + 1)};
+    if (to.word(at) != address[0] || to.word(at + 1) != address[1]) {
+      to.write(at * sizeof(uint32_t), address, sizeof address);
+    }
+  }
 }
 
 }  // namespace tally::counters
