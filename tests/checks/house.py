@@ -11,7 +11,7 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 585  # of them 15 for Windows
+MOST_FILES = 579  # of them 15 for Windows
 LEAST_MEDIAN = 142
 MOST_LINES = 600
 MOST_DEPTH = 14  # of a chain of includes

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/record/texels.h"
+#include "capture/record/images.h"
 #include "store/stream/stream.h"
 #include "vk/chain.h"
 

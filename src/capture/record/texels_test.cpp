@@ -1,5 +1,5 @@
 // Texels of known values, format by format.
-#include "capture/record/texels.h"
+#include "capture/record/images.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/record/recording.h"
 #include "capture/send/packet_builder.h"
-#include "capture/submit/command_slices.h"
 #include "capture/submit/submission.h"
 
 namespace tally::capture {

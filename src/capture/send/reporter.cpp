@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "capture/record/images.h"
 #include "capture/record/recording.h"
-#include "capture/record/texels.h"
 
 namespace tally::capture {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/submit/command_slices.h"
+#include "capture/record/recording.h"
 #include "capture/submit/submission.h"
 #include "catalogue/catalogue.h"
 
