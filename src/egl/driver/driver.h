@@ -7,15 +7,35 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
-#include "egl/front/functions.h"
 #include "egl/gl/driver_counters.h"
 #include "egl/gl/hot.h"
 #include "egl/gl/raw.h"
 
 namespace tally::egl {
+
+// The EGL functions that Tally intercepts (functions.def): indices and names.
+
+enum class EglFn : uint8_t {
+#define EGL(function, handler) function,
+#include "egl/front/functions.def"
+#undef EGL
+};
+
+inline constexpr size_t kEglFnCount = 0
+#define EGL(function, handler) +1
+#include "egl/front/functions.def"
+#undef EGL
+    ;
+
+const char* name_of(EglFn function);
+std::optional<EglFn> find_egl_function(std::string_view name);
 
 class Driver {
  public:

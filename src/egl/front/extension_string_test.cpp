@@ -1,8 +1,8 @@
-#include "egl/front/extension_string.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "egl/front/thunks.h"
 
 namespace tally::egl {
 namespace {

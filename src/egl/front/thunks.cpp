@@ -5,12 +5,16 @@
 #include <EGL/eglext.h>
 
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "egl/driver/driver.h"
 #include "egl/driver/lifetime.h"
-#include "egl/front/extension_string.h"
 #include "egl/gl/calls.h"
 #include "egl/gl/context.h"
 #include "egl/group/frames.h"
@@ -18,11 +22,31 @@
 
 namespace tally::egl {
 namespace {
+
 constinit thread_local std::optional<EGLint> t_error;
-}
+
+// The application keeps pointers to the strings.
+struct LongerStrings {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> strings;
+};
+
+}  // namespace
 
 void set_own_error(EGLint error) { t_error = error; }
 std::optional<EGLint> take_own_error() { return std::exchange(t_error, std::nullopt); }
+
+const char* with_extension(const char* list) try {
+  if (list == nullptr || has_word(list, kExtensionName)) return list;
+  std::string longer = list;
+  if (!longer.empty() && longer.back() != ' ') longer += ' ';
+  longer += kExtensionName;
+  static LongerStrings& all = kept(std::make_unique<LongerStrings>());
+  const std::lock_guard lock(all.mutex);
+  return all.strings.insert(std::move(longer)).first->c_str();
+} catch (const std::bad_alloc&) {
+  return list;
+}
 
 }  // namespace tally::egl
 

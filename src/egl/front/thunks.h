@@ -7,8 +7,9 @@
 
 #include <array>
 #include <optional>
+#include <string_view>
 
-#include "egl/front/functions.h"
+#include "egl/driver/driver.h"
 
 namespace tally::egl {
 
@@ -27,6 +28,12 @@ inline constexpr size_t kMaxVendorSlots = 4;
 // The driver that currently serves a slot. Must be set before any thunk of the slot is called.
 Driver& driver_of_slot(size_t slot);
 void set_driver_of_slot(size_t slot, Driver& driver);
+
+inline constexpr std::string_view kExtensionName = "EGL_BRCM_performance_counters";
+
+// One of EGL's extension strings with our extension's name appended, valid until the library is
+// unloaded, or the list itself if it contains the name already. Returns null for null.
+const char* with_extension(const char* list);
 
 AnyFunction thunk_of(size_t slot, EglFn function);
 

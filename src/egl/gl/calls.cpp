@@ -1,6 +1,6 @@
 #include "egl/gl/calls.h"
 
-#include "egl/gl/headers.h"
+#include "egl/gl/raw.h"
 
 namespace tally::egl {
 namespace {

@@ -1,10 +1,9 @@
-// One observed call, and the counters it adds to. The handlers of observe.h use this.
+// One observed call, and the counters it adds to. The handlers of stubs.cpp use this.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 
-#include "egl/gl/api_counts.h"
 #include "egl/gl/context.h"
 #include "egl/gl/hot.h"
 

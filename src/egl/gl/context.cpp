@@ -8,7 +8,7 @@
 
 #include "egl/driver/driver.h"
 #include "egl/driver/lifetime.h"
-#include "egl/gl/api_counts.h"
+#include "egl/gl/hot.h"
 
 namespace tally::egl {
 namespace {

@@ -8,10 +8,35 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
-#include "egl/gl/functions.h"
+#include <optional>
+#include <string_view>
 
 namespace tally::egl {
+
+// The GL functions that Tally intercepts (functions.def): indices, names and the stubs that
+// applications call.
+
+// A function of any signature. Cast it back to its own type before the call.
+using AnyFunction = void (*)();
+
+enum class Fn : uint16_t {
+#define GL(function, handler) function,
+#include "egl/gl/functions.def"
+#undef GL
+};
+
+inline constexpr size_t kFnCount = 0
+#define GL(function, handler) +1
+#include "egl/gl/functions.def"
+#undef GL
+    ;
+
+const char* name_of(Fn function);
+std::optional<Fn> find_function(std::string_view name);
+
+// The function that the application gets in place of the driver's. It calls the driver through the
+// table of the current context's driver (hot.h).
+AnyFunction stub_of(Fn function);
 
 class ApiCounts;
 class GlContext;
@@ -74,5 +99,78 @@ inline void note_call() {
 void set_collecting(uint32_t bits);
 
 inline uint32_t collecting() { return g_collecting.load(std::memory_order_relaxed); }
+
+// Counts of the application's GL calls. Each thread adds to its own counts, so counting takes no
+// lock and no locked instruction; readers sum over all threads. Counts only grow; a reset or a
+// pause is implemented by differences (Session::Window).
+
+// In the order of the listed counters (group/api_group.cpp describes them).
+enum class ApiCounter : uint8_t {
+  DrawCalls,
+  Draws,
+  IndirectDraws,
+  Vertices,
+  Primitives,
+  Instances,
+  Dispatches,
+  WorkGroups,
+  ComputeInvocations,
+  IndirectDispatches,
+  Clears,
+  Copies,
+  Mipmaps,
+  StateChanges,
+  ProgramSwitches,
+  TextureBinds,
+  BufferBinds,
+  VertexArrayBinds,
+  FramebufferBinds,
+  UniformUpdates,
+  UniformBytes,
+  TextureUploads,
+  TextureBytes,
+  BufferUploads,
+  BufferBytes,
+  BufferMaps,
+  BufferMapBytes,
+  Compiles,
+  CompileTime,
+  Links,
+  LinkTime,
+  Errors,
+  SyncCalls,
+  SyncTime,
+  Readbacks,
+  ReadbackBytes,
+  Flushes,
+  Count
+};
+
+inline constexpr size_t kApiCounterCount = static_cast<size_t>(ApiCounter::Count);
+using ApiTotals = std::array<uint64_t, kApiCounterCount>;
+
+// Written by one thread at a time, read by any.
+class alignas(64) ApiCounts {
+ public:
+  void add(ApiCounter counter, uint64_t amount) {
+    std::atomic<uint64_t>& value = values_[static_cast<size_t>(counter)];
+    value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void add_to(ApiTotals& totals) const {
+    for (size_t i = 0; i < kApiCounterCount; i++) {
+      totals[i] += values_[i].load(std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, kApiCounterCount> values_{};
+};
+
+// Returns the calling thread's counts, valid until the thread ends. Never fails: if no memory is
+// left, such threads share one object and may lose counts.
+ApiCounts& counts_for_this_thread();
+
+// The sum over all threads, including those that have ended.
+ApiTotals api_totals();
 
 }  // namespace tally::egl

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "egl/front/extension_string.h"
-
 namespace tally::egl {
 
 RawGl RawGl::load(const std::function<AnyFunction(const char*)>& resolve) {
@@ -20,6 +18,14 @@ RawGl RawGl::load(const std::function<AnyFunction(const char*)>& resolve) {
   TALLY_RAW_GL(X)
 #undef X
   return gl;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+  for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
 }
 
 bool has_gl_extension(const RawGl& gl, std::string_view name) {

@@ -2,11 +2,23 @@
 // stubs, so Tally's own calls are not counted.
 #pragma once
 
+// The declarations of all GL functions, desktop and ES, from which signatures are deduced. Calls go
+// through GlTable or RawGl, never through these symbols.
+#define GL_GLEXT_PROTOTYPES 1
+// The order matters: each header needs the previous one.
+// clang-format off
+#include <GL/gl.h>
+#include <GL/glext.h>
+#include <GLES/gl.h>
+#include <GLES/glext.h>
+#include <GLES3/gl32.h>
+#include <GLES2/gl2ext.h>
+// clang-format on
+
 #include <functional>
 #include <string_view>
 
-#include "egl/gl/functions.h"
-#include "egl/gl/headers.h"
+#include "egl/gl/hot.h"
 
 namespace tally::egl {
 
@@ -35,6 +47,9 @@ struct RawGl {
 
   static RawGl load(const std::function<AnyFunction(const char*)>& resolve);
 };
+
+// True if the space-separated `list` contains `word`.
+bool has_word(std::string_view list, std::string_view word);
 
 // True if the current context lists this GL extension. A driver may crash in functions of an
 // extension that it does not list.

@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "egl/front/functions.h"
+#include "egl/driver/driver.h"
 #include "egl/gl/calls.h"
-#include "egl/gl/functions.h"
-#include "egl/gl/headers.h"
+#include "egl/gl/hot.h"
+#include "egl/gl/raw.h"
 
 namespace tally::egl {
 namespace {

@@ -18,7 +18,6 @@
 
 #include "egl/driver/driver.h"
 #include "egl/driver/lifetime.h"
-#include "egl/gl/api_counts.h"
 #include "egl/gl/context.h"
 #include "egl/gl/hot.h"
 #include "egl/group/frames.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "egl/gl/api_counts.h"
 #include "egl/gl/gpu_queries.h"
+#include "egl/gl/hot.h"
 #include "egl/group/group_list.h"
 #include "egl/group/process_group.h"
 #include "platform/kept_fd.h"

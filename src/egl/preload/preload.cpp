@@ -9,7 +9,7 @@
 
 #include "egl/driver/driver.h"
 #include "egl/front/thunks.h"
-#include "egl/gl/headers.h"
+#include "egl/gl/raw.h"
 #include "egl/profile/profile.h"
 #include "egl/session/session.h"
 

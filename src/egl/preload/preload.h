@@ -3,7 +3,7 @@
 // search order; our dlsym and eglGetProcAddress answer the program's own lookups.
 #pragma once
 
-#include "egl/gl/functions.h"
+#include "egl/gl/hot.h"
 
 namespace tally::egl {
 

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "egl/gl/functions.h"
+#include "egl/gl/hot.h"
 #include "egl/group/group_list.h"
 #include "platform/system_lock.h"
 

@@ -1,5 +1,5 @@
-// libEGL_tally_<n>.so.0: a further slot (place.h). Built once per slot; TALLY_SLOT is the slot's
-// number.
+// libEGL_tally_<n>.so.0: a further slot (vendor_slot.h). Built once per slot; TALLY_SLOT is the
+// slot's number.
 #include "egl/vendor/vendor_slot.h"
 
 extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "egl/driver/lifetime.h"
-#include "egl/front/extension_string.h"
 #include "egl/session/session.h"
 #include "egl/vendor/manifests.h"
 

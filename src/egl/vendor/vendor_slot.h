@@ -25,7 +25,7 @@
 // libglvnd's interface for vendor libraries includes GL's headers without declarations, so ours
 // must come first.
 // clang-format off
-#include "egl/gl/headers.h"
+#include "egl/gl/raw.h"
 #include <glvnd/libeglabi.h>
 // clang-format on
 

@@ -1,4 +1,4 @@
-#include "egl/front/functions.h"
+#include "egl/driver/driver.h"
 
 #include <algorithm>
 #include <array>
