@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "analysis/cost/region_map.h"
-#include "analysis/dataset/make_dataset.h"
-#include "analysis/model/load_model.h"
+#include "analysis/dataset/dataset.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "expect.h"
 #include "report/html/page.h"

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/load_model.h"
 #include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/model/timeline.h"

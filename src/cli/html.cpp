@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "analysis/dataset/make_dataset.h"
-#include "analysis/model/load_model.h"
+#include "analysis/dataset/dataset.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
 #include "cli/files.h"

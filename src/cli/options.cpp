@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
 #include "platform/process.h"

@@ -11,10 +11,10 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 570  # of them 15 for Windows
-LEAST_MEDIAN = 147
+MOST_FILES = 556  # of them 15 for Windows
+LEAST_MEDIAN = 154
 MOST_LINES = 600
-MOST_DEPTH = 14  # of a chain of includes
+MOST_DEPTH = 12  # of a chain of includes
 SMALL_HEADER = 40  # lines; one with a single includer belongs to that includer, unless it is the interface of its own .cpp file
 WHOLE = {  # file -> its concept
     "analysis/findings/findings.cpp": "the rules of `tally explain`",

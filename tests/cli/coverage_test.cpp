@@ -10,8 +10,8 @@
 #include <functional>
 #include <sstream>
 
-#include "analysis/model/load_model.h"
-#include "analysis/source/source_files.h"
+#include "analysis/model/model.h"
+#include "analysis/source/shader_source.h"
 #include "analysis/testing/test_scene.h"
 #include "cli/report/coverage.h"
 #include "program.h"

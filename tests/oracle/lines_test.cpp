@@ -10,7 +10,7 @@
 #include "analysis/diff/compare.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/fleet/fleet_rows.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "oracle/interpreter.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/cost/block_totals.h"
 #include "analysis/cost/command_costs.h"
-#include "analysis/cost/line_costs.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/shader_code.h"
 

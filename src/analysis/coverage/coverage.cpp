@@ -4,10 +4,9 @@
 #include <span>
 
 #include "analysis/cost/block_totals.h"
-#include "analysis/cost/line_costs.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
-#include "analysis/source/source_files.h"
+#include "analysis/source/shader_source.h"
 #include "base/hash.h"
 #include "spirv/analysis/source_info.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/testing/test_scene.h"
 
 namespace tally::analysis {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/dataset/dataset.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "spirv/analysis/block_map.h"

@@ -13,15 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/cost/block_totals.h"
 #include "analysis/cost/call_costs.h"
-#include "analysis/cost/line_costs.h"
-#include "analysis/dataset/dataset.h"
+#include "analysis/dataset/data_table.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/shader_code.h"
 #include "analysis/source/shader_source.h"
 #include "spirv/analysis/cost.h"
 
 namespace tally::analysis {
+
+struct DataCapture;
 
 // The tables of a DataCapture that describe code, while they are being filled. Each has a member
 // for each of its columns.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/dataset/dataset.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "analysis/dataset/capture_code.h"
-#include "analysis/dataset/dataset.h"
+#include "analysis/dataset/data_table.h"
+#include "analysis/model/model.h"
 #include "analysis/model/timeline.h"
 #include "analysis/tables/command_groups.h"
 
 namespace tally::analysis {
+
+struct DataCapture;
 
 // When passes, and commands outside of passes, ran on the GPU, and in which queue and command
 // buffer.
@@ -91,5 +94,15 @@ class CaptureEvents {
   std::vector<uint32_t> pipeline_rows_;  // by pipeline
   std::vector<uint32_t> pipelines_;      // by row
 };
+
+// Passes by region and their pictures, and counters by frame, as tables.
+
+// Regions and pictures take much memory: the hottest instance of each merged pass comes first, and
+// what does not fit is left out. `merged_of`: by pass, its merged pass.
+Status add_regions(const Model& model, const std::vector<uint32_t>& merged_of,
+                   DataCapture& capture);
+
+// Frames with counters of EGL. `capture` has its table of frames.
+Status add_egl_frames(const Model& model, DataCapture& capture);
 
 }  // namespace tally::analysis

@@ -1,4 +1,4 @@
-#include "analysis/dataset/capture_regions.h"
+#include "analysis/dataset/capture_events.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/dataset/dataset.h"
 #include "analysis/model/counts.h"
 #include "analysis/tables/frame_counters.h"
 #include "analysis/tables/summary.h"

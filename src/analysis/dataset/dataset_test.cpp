@@ -3,9 +3,9 @@
 #include <map>
 
 #include "analysis/dataset/capture_events.h"
-#include "analysis/dataset/make_dataset.h"
+#include "analysis/dataset/dataset.h"
 #include "analysis/dataset/value_sets.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
 #include "store/testing/test_capture.h"

@@ -1,4 +1,4 @@
-#include "analysis/dataset/make_dataset.h"
+#include "analysis/dataset/dataset.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 
 #include "analysis/dataset/capture_code.h"
 #include "analysis/dataset/capture_events.h"
-#include "analysis/dataset/capture_regions.h"
 #include "analysis/dataset/value_sets.h"
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"

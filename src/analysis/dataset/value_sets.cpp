@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/dataset/dataset.h"
 #include "analysis/model/counts.h"
 #include "base/hash.h"
 

@@ -11,6 +11,8 @@
 
 namespace tally::analysis {
 
+struct DataCapture;
+
 class ValueSets {
  public:
   // `counted`: the metrics whose values do not follow from executions.

@@ -8,7 +8,7 @@
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/compare.h"
 #include "analysis/diff/make_profile.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/testing/test_scene.h"
 
 namespace tally::analysis {

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "analysis/cost/block_totals.h"
-#include "analysis/cost/line_costs.h"
 #include "analysis/cost/shader_loops.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"

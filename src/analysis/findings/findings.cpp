@@ -9,7 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include "analysis/cost/line_costs.h"
+#include "analysis/cost/block_totals.h"
 #include "analysis/findings/code_facts.h"
 #include "analysis/findings/memory_facts.h"
 #include "analysis/model/counts.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/testing/test_scene.h"
 #include "store/testing/test_capture.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 
 #include <fmt/format.h>
 

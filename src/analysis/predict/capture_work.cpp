@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
 

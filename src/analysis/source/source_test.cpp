@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "analysis/model/disassembly.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/source/line_marks.h"
 #include "analysis/source/reconstruct.h"
-#include "analysis/source/source_files.h"
+#include "analysis/source/shader_source.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "platform/isolation.h"

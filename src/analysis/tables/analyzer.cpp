@@ -7,15 +7,12 @@
 #include <map>
 #include <utility>
 
-#include "analysis/cost/line_costs.h"
+#include "analysis/cost/block_totals.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
-#include "analysis/tables/command_tables.h"
 #include "analysis/tables/frame_counters.h"
-#include "analysis/tables/function_tables.h"
-#include "analysis/tables/shader_tables.h"
-#include "analysis/tables/site_tables.h"
 #include "analysis/tables/table_builder.h"
+#include "analysis/tables/tables.h"
 
 namespace tally::analysis {
 namespace {

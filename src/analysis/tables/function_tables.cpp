@@ -1,4 +1,4 @@
-#include "analysis/tables/function_tables.h"
+#include "analysis/tables/tables.h"
 
 #include <fmt/format.h>
 

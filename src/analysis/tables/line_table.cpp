@@ -7,12 +7,12 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/cost/line_costs.h"
+#include "analysis/cost/block_totals.h"
 #include "analysis/cost/shader_loops.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
-#include "analysis/tables/shader_tables.h"
+#include "analysis/tables/tables.h"
 
 namespace tally::analysis {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/summary.h"

@@ -9,7 +9,7 @@
 #include "analysis/diff/compare.h"
 #include "analysis/diff/first_difference.h"
 #include "analysis/diff/make_profile.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "report/table/diff_report.h"

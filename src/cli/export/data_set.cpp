@@ -22,7 +22,7 @@
 #include "analysis/coverage/coverage.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/fleet/fleet_rows.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "base/file.h"
 #include "base/status.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "base/text.h"
 #include "cli/command.h"

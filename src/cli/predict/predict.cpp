@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/predict/capture_work.h"
 #include "analysis/predict/device_model.h"
 #include "analysis/tables/summary.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/coverage/coverage.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/files.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"
 #include "cli/options.h"

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/disassembly.h"
+#include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/source/shader_source.h"
-#include "analysis/source/spirv_tools.h"
 #include "catalogue/catalogue.h"
 #include "cli/command.h"
 #include "cli/files.h"

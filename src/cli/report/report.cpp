@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cost/region_map.h"
-#include "analysis/model/load_model.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/summary.h"
 #include "base/status.h"

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/model/load_model.h"
+#include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/summary.h"
 #include "base/file.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/source/spirv_tools.h"
+#include "analysis/model/disassembly.h"
 #include "base/file.h"
 #include "catalogue/catalogue.h"
 #include "cli/files.h"

@@ -13,8 +13,8 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/model/load_model.h"
-#include "analysis/source/source_files.h"
+#include "analysis/model/model.h"
+#include "analysis/source/shader_source.h"
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/files.h"

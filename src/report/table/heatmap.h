@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analysis/cost/region_map.h"
+#include "analysis/model/counts.h"
 #include "picture/picture.h"
 
 namespace tally::report {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cost/region_map.h"
+#include "analysis/model/counts.h"
 #include "analysis/tables/summary.h"
 #include "analysis/tables/table.h"
 #include "report/table/output.h"

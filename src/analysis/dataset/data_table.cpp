@@ -1,4 +1,4 @@
-#include "analysis/dataset/dataset.h"
+#include "analysis/dataset/data_table.h"
 
 #include <algorithm>
 #include <bit>
@@ -108,11 +108,6 @@ const DataColumn* DataTable::find(std::string_view column) const {
   const auto found =
       std::ranges::find_if(columns_, [&](const auto& c) { return c.first == column; });
   return found == columns_.end() ? nullptr : &found->second;
-}
-
-const DataTable* DataCapture::find(std::string_view table) const {
-  const auto found = std::ranges::find_if(tables, [&](const auto& t) { return t.name() == table; });
-  return found == tables.end() ? nullptr : &*found;
 }
 
 }  // namespace tally::analysis

@@ -1,0 +1,73 @@
+// The tables that reports are made of, one function each. Their cells may refer to the model and to
+// what else they are made from, which must outlive them.
+#pragma once
+
+#include "analysis/cost/block_totals.h"
+#include "analysis/model/model.h"
+#include "analysis/model/shader_code.h"
+#include "analysis/source/shader_source.h"
+#include "analysis/tables/command_groups.h"
+#include "analysis/tables/table_builder.h"
+
+namespace tally::analysis {
+
+Result<Table> make_shader_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                const TableOptions& options, const Progress& progress);
+
+Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options);
+
+// A row for each executable of a pipeline, with the statistics of the driver's compiler.
+Result<Table> make_executable_table(const Model& model, const TableOptions& options);
+
+// The table of source lines over all shaders. Shaders without lines are listed by instruction.
+// With `merge`, a line that several shaders share is one row.
+Result<Table> make_line_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                              const Variants& variants, const BlockTotals& totals,
+                              const BranchTotals& branches, const TableOptions& options);
+
+// Commands or groups of commands: draws, passes, pipelines, frames, labels.
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                 GroupBy by, const TableOptions& options, const Progress& progress);
+
+// Regions of render passes, hottest first: a row for each region with counts in the selected
+// frames' passes, a column for each counter. `options.pass` restricts the table to passes with this
+// number in their frame.
+Result<Table> make_region_table(const Model& model, const TableOptions& options,
+                                const Progress& progress);
+
+// A row for each function: its cost by itself and with the functions that it calls. Functions that
+// were inlined count like those that are called. With `merge`, a function that several shaders
+// share is one row.
+Result<Table> make_function_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                  const BlockTotals& totals, const TableOptions& options);
+
+// A row for each function below each path of calls: callers before what they call, siblings by
+// their cost with callees. `options.depth` limits the calls below the entry point, `options.top`
+// keeps the rows with the largest cost with callees.
+Result<Table> make_call_tree_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                   const BlockTotals& totals, const TableOptions& options);
+
+// The counts of sites (spirv/analysis/sites.h). A row for each loop that ran: tally run
+// --loops.
+Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                              const Variants& variants, const TableOptions& options,
+                              const Progress& progress);
+
+// A row for each line that had values of a kind that is seldom wanted: tally run --values.
+Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options, const Progress& progress);
+
+// A row for each function and loop that was timed: tally run --clocks.
+Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options, const Progress& progress);
+
+// A row for each kind of access of a line to a resource: tally run --memory.
+Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                                const Variants& variants, const BlockTotals& totals,
+                                const TableOptions& options, const Progress& progress);
+
+}  // namespace tally::analysis
