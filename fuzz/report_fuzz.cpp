@@ -126,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   file.write(bytes);
   Choice choice(bytes);
   if (choice.next()) {
-    report_of(file.path(), {.frames = analysis::FrameRange{1, 1}, .shader = "frag"}, choice);
+    report_of(file.path(), {.frames = tally::FrameRange{1, 1}, .shader = "frag"}, choice);
   } else {
     report_of(file.path(), {}, choice);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "base/hash.h"
 
@@ -55,11 +54,6 @@ Call Calls::operator[](uint32_t call) const {
 
 namespace {
 
-bool parse_number(std::string_view text, int64_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size() && *number >= 0;
-}
-
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
@@ -91,20 +85,8 @@ bool glob(std::string_view pattern, std::string_view text) {
 }  // namespace
 
 Result<FrameRange> parse_frame_range(std::string_view text) {
-  const Error bad{fmt::format("'{}' is not a range of frames; write 7, 3-9, 3- or -9", text)};
-  FrameRange range;
-  const size_t dash = text.find('-');
-  if (dash == std::string_view::npos) {
-    if (!parse_number(text, &range.first)) return bad;
-    range.last = range.first;
-    return range;
-  }
-  const std::string_view first = text.substr(0, dash), last = text.substr(dash + 1);
-  if (first.empty() && last.empty()) return bad;
-  if (!first.empty() && !parse_number(first, &range.first)) return bad;
-  if (!last.empty() && !parse_number(last, &range.last)) return bad;
-  if (range.first > range.last) return bad;
-  return range;
+  if (const std::optional<FrameRange> range = FrameRange::parse(text)) return *range;
+  return Error{fmt::format("'{}' is not a range of frames; write 7, 3-9, 3- or -9", text)};
 }
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {

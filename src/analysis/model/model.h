@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 
 #include "analysis/model/device_costs.h"
 #include "base/containers.h"
+#include "base/frame_range.h"
 #include "base/status.h"
 #include "spirv/analysis/sites.h"
 #include "store/format/rows.h"
@@ -67,14 +67,6 @@ class Calls {
 };
 
 // The part of a capture that a table covers, and the device whose costs it shows.
-
-// A range of frames; both ends are inclusive.
-struct FrameRange {
-  int64_t first = 0;
-  int64_t last = std::numeric_limits<int64_t>::max();
-
-  bool contains(int64_t frame) const { return frame >= first && frame <= last; }
-};
 
 // Parses "7", "3-9", "3-" or "-9".
 Result<FrameRange> parse_frame_range(std::string_view text);

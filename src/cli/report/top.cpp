@@ -220,7 +220,7 @@ Result<bool> TopSource::refresh() {
   }
   if (!newest || newest->id == row_) return false;
   analysis::Selection selection;
-  selection.frames = analysis::FrameRange{newest->number, newest->number};
+  selection.frames = FrameRange{newest->number, newest->number};
   auto model = analysis::load_model(std::move(*reader), selection);
   if (!model) return model.error();
   const analysis::Summary summary = analysis::summarize(*model);

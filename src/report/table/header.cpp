@@ -65,11 +65,11 @@ std::string limits_text(const Summary& s) {
 std::string warm_text(const Summary& s) {
   if (s.draws + s.dispatches == 0) return {};
   if (s.warm_frames.empty()) return "none: every frame uses a pipeline for the first time";
-  const analysis::FrameRange& first = s.warm_frames.front();
+  const FrameRange& first = s.warm_frames.front();
   const bool is_one = s.warm_frames.size() == 1 && first.first == first.last;
   std::string text = is_one ? "frame " : "frames ";
   size_t shown = 0;
-  for (const analysis::FrameRange& range : s.warm_frames) {
+  for (const FrameRange& range : s.warm_frames) {
     if (shown == kMaxRanges) break;
     if (shown++ != 0) text += ", ";
     text += std::to_string(range.first);

@@ -122,8 +122,7 @@ Json replaced_json(const Summary& summary) {
 
 Json warm_frames_json(const Summary& summary) {
   Json ranges = Json::array();
-  for (const analysis::FrameRange& range : summary.warm_frames)
-    ranges.push_back({range.first, range.last});
+  for (const FrameRange& range : summary.warm_frames) ranges.push_back({range.first, range.last});
   return ranges;
 }
 
