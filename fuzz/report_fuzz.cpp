@@ -16,10 +16,10 @@
 #include "analysis/tables/analyzer.h"
 #include "expect.h"
 #include "report/html/page.h"
+#include "report/table/display_text.h"
 #include "report/table/header.h"
 #include "report/table/heatmap.h"
 #include "report/table/json.h"
-#include "report/table/text_table.h"
 #include "temporary_file.h"
 
 using namespace tally;

@@ -9,7 +9,6 @@
 #include "report/table/display_text.h"
 #include "report/table/header.h"
 #include "report/table/json.h"
-#include "report/table/text_table.h"
 
 namespace tally::report {
 namespace {

@@ -14,7 +14,7 @@
 #include "analysis/tables/analyzer.h"
 #include "analysis/testing/test_scene.h"
 #include "oracle/interpreter.h"
-#include "report/table/coverage_report.h"
+#include "report/table/reports.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/testing/testing.h"
 

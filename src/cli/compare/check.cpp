@@ -16,10 +16,8 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"
-#include "report/table/check_report.h"
-#include "report/table/diff_report.h"
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
+#include "report/table/reports.h"
 
 namespace tally::cli {
 namespace {

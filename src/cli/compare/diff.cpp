@@ -12,9 +12,8 @@
 #include "analysis/model/model.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "report/table/diff_report.h"
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
+#include "report/table/reports.h"
 
 namespace tally::cli {
 namespace {

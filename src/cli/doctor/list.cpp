@@ -15,7 +15,6 @@
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
 
 namespace tally::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "report/table/display_text.h"
 #include "report/table/json.h"
-#include "report/table/text_table.h"
 
 namespace tally::cli {
 namespace {

@@ -21,7 +21,7 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "platform/files.h"
-#include "report/table/coverage_report.h"
+#include "report/table/reports.h"
 
 namespace tally::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/environment.h"
-#include "report/table/findings_report.h"
 #include "report/table/header.h"
+#include "report/table/reports.h"
 
 namespace tally::cli {
 namespace {

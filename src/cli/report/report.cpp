@@ -25,7 +25,6 @@
 #include "report/table/header.h"
 #include "report/table/heatmap.h"
 #include "report/table/json.h"
-#include "report/table/text_table.h"
 #include "store/stream/stream.h"
 
 namespace tally::cli {

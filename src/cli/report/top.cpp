@@ -42,7 +42,6 @@
 #include "cli/run/environment.h"
 #include "report/table/display_text.h"
 #include "report/table/header.h"
-#include "report/table/text_table.h"
 #include "store/read/reader.h"
 
 namespace tally::cli {

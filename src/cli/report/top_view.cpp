@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
 
 namespace tally::cli {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "analysis/model/metrics.h"
 #include "report/table/display_text.h"
-#include "report/table/findings_report.h"
 #include "report/table/json.h"
 #include "report/table/output.h"
+#include "report/table/reports.h"
 
 namespace tally::report {
 namespace {

@@ -1,4 +1,3 @@
-#include "report/table/check_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,9 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "report/table/diff_report.h"
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
+#include "report/table/reports.h"
 
 namespace tally::report {
 namespace {

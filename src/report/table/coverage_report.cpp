@@ -1,4 +1,4 @@
-#include "report/table/coverage_report.h"
+#include "report/table/reports.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,6 @@
 #include <map>
 
 #include "report/table/display_text.h"
-#include "report/table/text_table.h"
 
 namespace tally::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/table/diff_report.h"
+#include "report/table/reports.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "report/table/findings_report.h"
+#include "report/table/reports.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
