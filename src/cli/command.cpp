@@ -1,16 +1,54 @@
 #include "cli/command.h"
 
+#include <fmt/format.h>
+#include <spirv-tools/libspirv.h>
+#include <vulkan/vulkan_core.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <spirv/unified1/spirv.hpp11>
 #include <sstream>
+#include <string>
 
 #include "base/text.h"
-#include "cli/version.h"
 #include "platform/process.h"
+#include "report/html/page.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {
+namespace {
+
+#if defined(__clang__)
+constexpr const char* kCompiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
+#if defined(__x86_64__)
+constexpr const char* kProcessor = "x86-64";
+#elif defined(__aarch64__)
+constexpr const char* kProcessor = "arm64";
+#else
+constexpr const char* kProcessor = "another processor";
+#endif
+
+// The output of `tally --version`: the program's version, the sources and the compiler that it was
+// built with, and the versions of SPIR-V, SPIRV-Tools and Vulkan's headers that it knows. Without a
+// line break at the end.
+std::string version_text() {
+  const std::string sources = TALLY_BUILD;
+  return fmt::format(
+      "tally {}\nbuild: {}{}{} for {}\nSPIR-V {}.{}, SPIRV-Tools {}\nVulkan registry {}.{}.{}{}",
+      TALLY_VERSION, sources, sources.empty() ? "" : ", ", kCompiler, kProcessor,
+      spv::Version >> 16, spv::Version >> 8 & 0xff, spvSoftwareVersionString(),
+      VK_API_VERSION_MAJOR(VK_HEADER_VERSION_COMPLETE),
+      VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE),
+      VK_API_VERSION_PATCH(VK_HEADER_VERSION_COMPLETE),
+      report::why_no_html().empty() ? "" : "\nwithout HTML reports");
+}
+
+}  // namespace
 
 // A message that nobody can read is no reason to fail.
 void say(const std::string& text) {

@@ -59,8 +59,8 @@ void add_calibrate(CLI::App& app, Action& chosen);
 void add_predict(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
-void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h
-void add_egl_probe(CLI::App& app, Action& chosen);     // internal, see egl_probe.h
+void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see doctor/probe.h
+void add_egl_probe(CLI::App& app, Action& chosen);     // internal, see doctor/probe.h
 
 // All commands of `tally`, declared once: main() parses with them, and the manual pages and shell
 // completions are made from them.

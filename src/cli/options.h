@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/device_costs.h"
+#include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"
 #include "base/status.h"
 #include "report/table/output.h"
@@ -57,5 +57,20 @@ Status default_to_newest(std::string& before, std::string& after);
 Result<analysis::Profile> load_profile(
     const std::string& file, const analysis::ProfileOptions& options,
     const std::shared_ptr<const analysis::DeviceCosts>& device = nullptr);
+
+// Writes the HTML report of a capture: `tally report --html` and `tally run --html`.
+
+struct HtmlReport {
+  std::string file;  // to write
+  std::string capture;
+  std::string against;  // the old capture; empty: none
+  analysis::Selection selection;
+  analysis::SourceOptions sources;
+  bool force = false;
+  bool quiet = false;  // does not say what it has written
+};
+
+// Says what is wrong; returns the exit status.
+int write_html_report(const HtmlReport& report);
 
 }  // namespace tally::cli

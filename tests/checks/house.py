@@ -11,8 +11,8 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 551  # of them 15 for Windows
-LEAST_MEDIAN = 156
+MOST_FILES = 543  # of them 15 for Windows
+LEAST_MEDIAN = 162
 MOST_LINES = 600
 MOST_DEPTH = 12  # of a chain of includes
 SMALL_HEADER = 40  # lines; one with a single includer belongs to that includer, unless it is the interface of its own .cpp file

@@ -1,7 +1,6 @@
-// Hides extensions whose shaders cannot be counted, and those that the layer uses itself, and adds
+// Instances, devices, and the functions that the layer returns to the loader. Hides extensions
+// whose shaders cannot be counted, and those that the layer uses itself, and adds
 // VK_EXT_frame_boundary, on devices that the layer would capture.
-
-// The list of functions that the layer intercepts.
 #include <fmt/format.h>
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>

@@ -1,7 +1,5 @@
-// Objects that the capture describes: shader modules, render passes, framebuffers, views,
-// swapchains and names.
-
-// VK_EXT_shader_object. Shaders are created with the flag that instruments them.
+// Objects that the capture describes: shader modules, shader objects, render passes, framebuffers,
+// views, swapchains and names.
 #include <algorithm>
 
 #include "capture/entry/entry.h"

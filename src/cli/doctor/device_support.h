@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/doctor/vulkan_probe.h"
+#include "cli/doctor/probe.h"
 
 namespace tally::cli {
 

@@ -5,7 +5,7 @@
 
 #include "cli/doctor/device_support.h"
 #include "cli/doctor/findings.h"
-#include "cli/doctor/vulkan_probe.h"
+#include "cli/doctor/probe.h"
 #include "cli/run/environment.h"
 
 namespace tally::cli {

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "cli/doctor/device_support.h"
-#include "cli/doctor/egl_probe.h"
+#include "cli/doctor/probe.h"
 #include "cli/run/drivers.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"

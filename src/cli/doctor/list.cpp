@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/doctor/device_support.h"
-#include "cli/doctor/egl_probe.h"
+#include "cli/doctor/probe.h"
 #include "cli/files.h"
 #include "cli/options.h"
 #include "cli/run/egl_injection.h"

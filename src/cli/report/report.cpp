@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/html.h"
 #include "cli/options.h"
 #include "cli/run/environment.h"
 #include "picture/picture.h"

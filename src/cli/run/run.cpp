@@ -18,7 +18,6 @@
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/html.h"
 #include "cli/options.h"
 #include "cli/run/child.h"
 #include "cli/run/control.h"

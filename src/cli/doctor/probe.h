@@ -1,6 +1,7 @@
-// What Vulkan offers in an environment: the loader, the layers, and the devices with the properties
-// that Tally uses. A separate process (`tally probe-vulkan`, internal) queries it, so that a driver
-// or layer that crashes ends only that process.
+// What Vulkan and EGL offer in an environment: the loader, the layers, the devices with the
+// properties that Tally uses, and what EGL_BRCM_performance_counters offers. Separate processes
+// (`tally probe-vulkan` and `tally probe-egl`, internal) query it, so that a driver or layer that
+// crashes ends only that process.
 #pragma once
 
 #include <cstdint>
@@ -58,5 +59,36 @@ VulkanProbe probe_vulkan_here();
 
 std::string to_json(const VulkanProbe& probe);
 Result<VulkanProbe> probe_from_json(const std::string& text);
+
+struct ProbedCounter {
+  std::string name;
+  std::string unit;
+  uint64_t denominator = 1;
+};
+
+struct ProbedGroup {
+  std::string name;
+  int max_active = 0;
+  std::vector<ProbedCounter> counters;
+};
+
+struct EglProbe {
+  std::string library_error;  // why EGL is missing; "" if it is available
+  std::string display_error;  // why there is no display; "" if there is one
+  std::string version;        // EGL_VERSION and EGL_VENDOR of the display
+  std::string vendor;
+  bool has_extension = false;
+  std::vector<ProbedGroup> groups;
+  std::string died;  // how the probe process failed; "" if it answered
+
+  size_t counter_count() const;
+  // Why there is nothing to count; "" if there is.
+  std::string why_unavailable() const;
+};
+
+EglProbe probe_egl(const Environment& environment);
+
+// Queries EGL in this process.
+EglProbe probe_egl_here();
 
 }  // namespace tally::cli
