@@ -217,7 +217,7 @@ class BoundPipelines {
 // one that ends inside of a pass, or between suspended ones, does so after it.
 //
 // Where not all frames are captured, a command buffer that may be submitted again is recorded
-// twice: the application's own without instrumentation, and a counting copy (counting_copy.h).
+// twice: the application's own without instrumentation, and a counting copy.
 //
 // Externally synchronised, like the command buffer.
 

@@ -1,5 +1,5 @@
 // All commands that are recorded into command buffers, and the next layer's functions for them. For
-// command buffers that are recorded twice (counting_copy.h): a command that one of the two lacks
+// command buffers that are recorded twice: a command that one of the two lacks
 // would change what it draws.
 #pragma once
 

@@ -66,7 +66,7 @@ VkResult enumerate_region_counters(VkPhysicalDevice handle, uint32_t family, uin
                                    VkPerformanceCounterARM* counters,
                                    VkPerformanceCounterDescriptionARM* descriptions);
 
-// In performance/entry_khr.cpp.
+// In features/performance/entry.cpp.
 VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_performance_counters(
     VkPhysicalDevice gpu, uint32_t family, uint32_t* count, VkPerformanceCounterKHR* counters,
     VkPerformanceCounterDescriptionKHR* descriptions);

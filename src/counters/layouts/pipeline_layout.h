@@ -100,7 +100,7 @@ class SetLayouts {
 // None: neither is possible.
 //
 // Pipelines and shader objects with descriptor heaps have no layout. An object without a handle
-// stands for it: the path is PushConstant, and push data hold the slot (heap_layouts.h).
+// stands for it: the path is PushConstant, and push data hold the slot.
 
 enum class AddressPath { None, PushConstant, Descriptor };
 

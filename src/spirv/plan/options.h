@@ -176,7 +176,7 @@ struct BlockCountOptions {
   // Also count the subgroups that execute each block. Ignored with Counting::Lane, and in stages
   // whose subgroups contain lanes without an invocation (StageTraits::lanes_are_invocations).
   bool count_subgroups = false;
-  // Also count how often each branch goes to each of its targets (plan/branch_edges.h).
+  // Also count how often each branch goes to each of its targets (plan/counter_placement.h).
   bool count_branches = false;
   SiteOptions sites;
   // Also count the stage's outputs: samples covered by fragment invocations that are not discarded;

@@ -1,5 +1,5 @@
 // Occlusion queries of the driver, for draws whose samples no shader can count
-// (objects/sample_facts.h). Thread-safe.
+// (pipelines/pipeline_contents.h). Thread-safe.
 //
 // All queries are reset whenever no command that uses them is pending: a recording resets each
 // after it has copied its result.
