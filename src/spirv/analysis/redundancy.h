@@ -28,7 +28,7 @@
 
 namespace tally::spirv {
 
-// What a compiler for a GPU knows (gpu_compiler() of loop_bounds.h).
+// The knowledge of a compiler for a GPU (gpu_compiler() of loop_bounds.h).
 struct GpuCompiler {
   std::unordered_set<uint32_t> counters;  // ids of what is constant in an iteration of short loops
 };
