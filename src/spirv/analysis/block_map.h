@@ -12,7 +12,6 @@
 
 #include "base/status.h"
 #include "spirv/analysis/cost.h"
-#include "spirv/analysis/redundancy.h"
 #include "spirv/analysis/source_info.h"
 #include "spirv/ir/module.h"
 
@@ -66,6 +65,8 @@ struct MappedCall {
   std::optional<SourceLocation> location;  // of the instruction
   uint32_t source_function, instance;      // of the instruction; see LineCost
 };
+
+struct GpuCompiler;  // redundancy.h
 
 // Which costs a map has.
 enum class CostDetail : uint8_t {
