@@ -197,6 +197,20 @@ typedef struct VkLayerSettingsCreateInfoEXT {
 } VkLayerSettingsCreateInfoEXT;
 #endif /* VK_EXT_layer_settings */
 
+#ifndef VK_KHR_shader_maximal_reconvergence
+#define VK_KHR_shader_maximal_reconvergence 1
+#define VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME "VK_KHR_shader_maximal_reconvergence"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR \
+  ((VkStructureType)1000434000)
+
+/* Extends VkPhysicalDeviceFeatures2, VkDeviceCreateInfo. */
+typedef struct VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderMaximalReconvergence;
+} VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR;
+#endif
+
 #ifndef VK_EXT_frame_boundary
 #define VK_EXT_frame_boundary 1
 #define VK_EXT_FRAME_BOUNDARY_SPEC_VERSION 1
