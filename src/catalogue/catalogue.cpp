@@ -1,6 +1,7 @@
 #include "catalogue/catalogue.h"
 
 #include <fmt/format.h>
+#include <vulkan/vulkan_core.h>
 
 #include <algorithm>
 #include <array>
@@ -204,6 +205,21 @@ const Stage* find_stage(uint32_t bit) {
 const Stage* find_stage_of_model(uint32_t execution_model) {
   const auto found = std::ranges::find(kStages, execution_model, &Stage::execution_model);
   return found == std::end(kStages) ? nullptr : found;
+}
+
+const char* device_type_name(uint32_t type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    default:
+      return "other";
+  }
 }
 
 }  // namespace tally::catalogue

@@ -53,4 +53,8 @@ std::span<const Stage> stages();
 const Stage* find_stage(uint32_t bit);
 const Stage* find_stage_of_model(uint32_t execution_model);
 
+// A VkPhysicalDeviceType as captures and `tally list` name it: "cpu", "discrete", "integrated",
+// "virtual", "other".
+const char* device_type_name(uint32_t type);
+
 }  // namespace tally::catalogue

@@ -77,7 +77,7 @@ struct ShaderCode {
 
 class ShaderCodes {
  public:
-  // Whose leavings BlockMap::kept() has (spirv/analysis/redundancy.h).
+  // The compiler whose result BlockMap::kept() counts (spirv/analysis/redundancy.h).
   enum class Compiler : uint8_t { Any, Gpu };
   explicit ShaderCodes(const Model& model, Compiler compiler = Compiler::Any);
 

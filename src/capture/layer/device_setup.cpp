@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "capture/record/region_capture.h"
+#include "catalogue/catalogue.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
 
@@ -16,21 +17,6 @@ namespace tally::capture {
 namespace {
 
 constexpr const char* kExtension = VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME;
-
-const char* device_type(VkPhysicalDeviceType type) {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_CPU:
-      return "cpu";
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-      return "discrete";
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return "integrated";
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-      return "virtual";
-    default:
-      return "other";
-  }
-}
 
 std::string hex(std::span<const uint8_t> bytes) {
   std::string text;
@@ -42,7 +28,7 @@ void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Devic
   VkPhysicalDeviceProperties properties{};
   table.GetPhysicalDeviceProperties(device, &properties);
   description.name = properties.deviceName;
-  description.type = device_type(properties.deviceType);
+  description.type = catalogue::device_type_name(properties.deviceType);
   description.vendor_id = properties.vendorID;
   description.device_id = properties.deviceID;
   description.api_version = properties.apiVersion;

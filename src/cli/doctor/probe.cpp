@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "catalogue/catalogue.h"
 #include "cli/command.h"
 #include "cli/run/child.h"
 
@@ -84,21 +85,6 @@ namespace {
 std::string version_text(uint32_t version) {
   return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
                      VK_API_VERSION_PATCH(version));
-}
-
-std::string type_name(VkPhysicalDeviceType type) {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_CPU:
-      return "cpu";
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-      return "discrete";
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return "integrated";
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-      return "virtual";
-    default:
-      return "other";
-  }
 }
 
 // The process loads each library at most once and ends soon after, so it never unloads them.
@@ -202,7 +188,7 @@ class Device {
         handle_, &properties);
     api_version_ = properties.apiVersion;
     result_.name = properties.deviceName;
-    result_.type = type_name(properties.deviceType);
+    result_.type = catalogue::device_type_name(properties.deviceType);
     result_.api_version = version_text(api_version_);
     list_extensions();
     note_limits(properties.limits);

@@ -448,7 +448,7 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
   if (facts_.graphics)
     vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_GRAPHICS, layout_, 0, 1, &set_, 0,
                               nullptr);
-  // Programs wait between dispatches for those before alone.
+  // Between dispatches, programs wait for compute shaders alone.
   const auto stages_of = [&](const KernelRun& run) -> VkPipelineStageFlags {
     return run.pass ? VK_PIPELINE_STAGE_ALL_COMMANDS_BIT : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   };

@@ -448,12 +448,12 @@ TEST(BlockCount, accesses_to_memory_keep_their_loops_rolled_and_their_lanes_toge
     const auto module = Module::parse(result->words);
     ASSERT_TRUE(module);
     EXPECT_EQ(module->has_extension("SPV_KHR_maximal_reconvergence"), reconverges);
-    constexpr uint32_t kMaximallyReconverges = 6023;
     int modes = 0, unrolled = 0;
     for (size_t i = 0; i < module->instruction_count(); ++i) {
       const Instruction instruction = module->instruction(i);
       if (instruction.opcode() == spv::Op::OpExecutionMode)
-        modes += instruction.operand(1) == kMaximallyReconverges;
+        modes += static_cast<spv::ExecutionMode>(instruction.operand(1)) ==
+                 newer::ExecutionModeMaximallyReconvergesKHR;
       if (instruction.opcode() == spv::Op::OpLoopMerge)
         unrolled += instruction.operand(2) == static_cast<uint32_t>(spv::LoopControlMask::Unroll);
     }

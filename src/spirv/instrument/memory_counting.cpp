@@ -4,6 +4,7 @@
 
 #include "spirv/analysis/sites.h"
 #include "spirv/instrument/counting.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
 
@@ -52,7 +53,7 @@ void MemoryCounting::keep_loops_rolled() {
 }
 
 void MemoryCounting::keep_lanes_together() {
-  constexpr auto kMode = static_cast<spv::ExecutionMode>(6023);  // MaximallyReconvergesKHR
+  constexpr auto kMode = newer::ExecutionModeMaximallyReconvergesKHR;
   const Module& module = tools_.context.module();
   const EntryPoint& entry = tools_.context.entry;
   for (const uint32_t mode : module.execution_modes(entry)) {

@@ -37,6 +37,8 @@ inline constexpr auto OpCooperativeMatrixLoadTensorNV = static_cast<spv::Op>(536
 inline constexpr auto OpCooperativeMatrixPerElementOpNV = static_cast<spv::Op>(5369);
 inline constexpr auto OpRawAccessChainNV = static_cast<spv::Op>(5398);
 
+inline constexpr auto ExecutionModeMaximallyReconvergesKHR = static_cast<spv::ExecutionMode>(6023);
+
 inline constexpr auto StorageClassTileImageEXT = static_cast<spv::StorageClass>(4172);
 inline constexpr auto StorageClassNodePayloadAMDX = static_cast<spv::StorageClass>(5068);
 inline constexpr auto StorageClassHitObjectAttributeEXT = static_cast<spv::StorageClass>(5411);
