@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 
 // Columns that only one of them has.
-const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device', 'overdraw', 'discarded', 'discarded_share',
-  'trips_per_entry', 'taken_share']);
+const kOnlyReport = new Set(['origin', 'share', 'frames', 'pass_number', 'device']);
 
 const plain = (value) => (value === null || value === undefined ? '' : String(value).replace(/[\t\r\n]+/g, ' '));
 
@@ -15,8 +14,8 @@ function normal(text) {
   return /^-?\d+\.\d+(e[-+]\d+)?$/.test(text) ? Number(text).toPrecision(10) : text;
 }
 
-export function compareTables(page, table, { skip = [], wanted = () => true } = {}) {
-  const ids = table.columns.map(({ id }) => id).filter((id) => !kOnlyReport.has(id) && !skip.includes(id));
+export function compareTables(page, table, { skip = [], skipped = /^$/, wanted = () => true } = {}) {
+  const ids = table.columns.map(({ id }) => id).filter((id) => !kOnlyReport.has(id) && !skip.includes(id) && !skipped.test(id));
   const shown = new Set(Object.keys(page[0] ?? {}));
   const missing = ids.filter((id) => page.length && !shown.has(id));
   // The page leaves out the invocations of stages that no shader of the capture has.

@@ -25,7 +25,9 @@ function jsonTables(tally, capture, ...options) {
 const kTables = [
   ['pass', ['--by', 'pass', '--merge']], ['pipeline', ['--by', 'pipeline']], ['label', ['--by', 'label']], ['frame', ['--by', 'frame']],
   ['shader', ['--by', 'shader']], ['draw', ['--by', 'draw', '--each']], ['similar', ['--by', 'draw']], ['line', ['--by', 'line']],
+  ['function', ['--by', 'function']],
 ];
+const kOnlyOfFunctions = /^(location|calls|executions|share_with_callees|simd_efficiency)$|^subgroup|_with_callees$|_per_call$/; // the page has others, or none
 
 // `frame`: only this one; `without`: columns that are not compared; `tables`: those that are, all by default.
 export async function compareAll(browser, tally, capture, file, { frame, without = [], tables = kTables.map(([by]) => by) } = {}) {
@@ -73,7 +75,7 @@ function how(by, without) {
   if (by === 'line') return { wanted: (row) => !/:asm:\d+$/.test(row.location) || Number(row.instructions ?? row.executions) > 0, skip: ['text', ...without] };
   // The stage that this capture does not name has executions, and where these are no metric the report leaves it out.
   if (by === 'shader' && without.includes('executions')) return { wanted: (row) => row.shader !== '(unknown)' || Number(row.cycles) > 0, skip: without };
-  return { skip: without };
+  return { skip: without, skipped: by === 'function' ? kOnlyOfFunctions : undefined };
 }
 
 // Each view the capture has: something is there, everybody can read it, nothing failed.

@@ -303,6 +303,20 @@ std::vector<BranchCount> branch_counts(const ShaderCode& code, uint32_t variant,
   return counts;
 }
 
+std::optional<ConditionBlocks> condition_blocks(const ShaderCode& code,
+                                                const spirv::Branch& branch) {
+  if (branch.is_switch || branch.targets.size() != 2) return std::nullopt;
+  const spirv::BranchTarget &yes = branch.targets[0], &no = branch.targets[1];
+  if (!yes.sole_entry && !no.sole_entry) return std::nullopt;
+  if (!(yes.sole_entry && no.sole_entry) && !is_left_by_all(code, branch.block))
+    return std::nullopt;
+  const auto side = [&](const spirv::BranchTarget& own, const spirv::BranchTarget& other) {
+    return own.sole_entry ? ConditionBlocks::Side{own.block}
+                          : ConditionBlocks::Side{branch.block, other.block};
+  };
+  return ConditionBlocks{side(yes, no), side(no, yes)};
+}
+
 namespace {
 
 using FileAndLine = std::pair<uint32_t, uint32_t>;  // file, line

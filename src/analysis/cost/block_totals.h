@@ -108,6 +108,19 @@ struct BranchCount {
 std::vector<BranchCount> branch_counts(const ShaderCode& code, uint32_t variant,
                                        const BlockTotals& totals);
 
+// How often a condition was true and false, as sums of the executions of blocks: where
+// branch_counts knows both. A block of `less` is taken off.
+struct ConditionBlocks {
+  struct Side {
+    uint32_t block;
+    uint32_t less = kNone;
+  };
+  Side is_true, is_false;
+};
+// Nullopt for switches, and where the executions of blocks do not tell.
+std::optional<ConditionBlocks> condition_blocks(const ShaderCode& code,
+                                                const spirv::Branch& branch);
+
 // The branches of the lines of a shader.
 //
 // An inlined instance (spirv::LineCost) has the branches of its function once more. Those of two

@@ -95,19 +95,20 @@ std::vector<uint32_t> ShaderLoops::around(uint32_t block) const {
   return found;
 }
 
+std::optional<ShaderLoops::Blocks> ShaderLoops::blocks(size_t loop) const {
+  const FoundLoop& found = loops_[loop];
+  if (found.entries) return Blocks{found.body, *found.entries, {}};
+  if (found.back) return Blocks{found.body, {found.header}, *found.back};
+  return std::nullopt;
+}
+
 std::optional<LoopCount> ShaderLoops::count(size_t loop, uint32_t variant,
                                             const BlockTotals& totals) const {
-  const FoundLoop& found = loops_[loop];
-  LoopCount count{.entries = 0, .iterations = totals.executions(variant, found.body)};
-  if (found.entries) {
-    count.entries = executions_of(*found.entries, variant, totals);
-  } else if (found.back) {
-    const uint64_t all = totals.executions(variant, found.header);
-    count.entries = all - std::min(all, executions_of(*found.back, variant, totals));
-  } else {
-    return std::nullopt;
-  }
-  return count;
+  const auto of = blocks(loop);
+  if (!of) return std::nullopt;
+  const uint64_t all = executions_of(of->entries, variant, totals);
+  return LoopCount{.entries = all - std::min(all, executions_of(of->returns, variant, totals)),
+                   .iterations = totals.executions(variant, of->body)};
 }
 
 }  // namespace tally::analysis

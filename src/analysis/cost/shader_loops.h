@@ -27,7 +27,13 @@ class ShaderLoops {
   uint32_t header(size_t loop) const { return loops_[loop].header; }
   // The loops that run a block, the outermost first.
   std::vector<uint32_t> around(uint32_t block) const;
-  // Nullopt where the executions of blocks do not tell.
+  // The blocks whose executions tell how often a loop ran: its body, and those whose executions
+  // less those of `returns` are its entries. Nullopt where no blocks do.
+  struct Blocks {
+    uint32_t body;
+    std::vector<uint32_t> entries, returns;
+  };
+  std::optional<Blocks> blocks(size_t loop) const;
   std::optional<LoopCount> count(size_t loop, uint32_t variant, const BlockTotals& totals) const;
 
  private:

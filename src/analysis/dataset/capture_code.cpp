@@ -6,7 +6,9 @@
 #include <set>
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/cost/shader_loops.h"
 #include "analysis/dataset/dataset.h"
+#include "analysis/findings/code_facts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "spirv/analysis/block_map.h"
@@ -163,6 +165,7 @@ uint32_t CaptureCode::add_other_block(uint32_t shader_row, uint32_t block) {
   blocks_.number.push(block);
   blocks_.function.push_missing();
   blocks_.line.push_missing();
+  blocks_.discards.push(0);
   costs_.begin_block(row, costs_of(shader_of_row_[shader_row], block));
   costs_.end_block({kNone, kNone, 0}, {kNone, kNone, 0});
   return row;
@@ -216,9 +219,14 @@ void CaptureCode::add_code(const ShaderCode& code) {
   block_count_.back() = static_cast<uint32_t>(code.map.blocks().size());
   first_function_ = static_cast<uint32_t>(functions_.table.rows());
   shader_calls_.emplace(code);
-  for (const std::string& name : shader_calls_->names()) {
+  const uint32_t entry = shader_calls_->frames()[shader_calls_->entry()].name;
+  for (uint32_t f = 0; f < shader_calls_->names().size(); ++f) {
+    // An entry point may have no name in the source.
+    const std::string& name = shader_calls_->names()[f];
+    const bool is_unnamed = f == entry && name.starts_with('%');
     functions_.shader.push(shader_row_);
-    functions_.name.push(in_.strings.add(name));
+    functions_.name.push(
+        in_.strings.add(is_unnamed ? in_.model.shaders[shader_].entry_point : name));
   }
   add_calls();
   own_files_.clear();
@@ -228,6 +236,7 @@ void CaptureCode::add_code(const ShaderCode& code) {
   add_blocks(code, source);
   if (source.has_lines()) add_assembly(code, source);
   if (!in_.model.branch_metrics.empty()) add_branches(code, source);
+  if (source.has_lines()) add_line_terms(code, source);
 }
 
 void CaptureCode::add_calls() {
@@ -376,6 +385,7 @@ void CaptureCode::add_blocks(const ShaderCode& code, const ShaderSource& source)
                           shader_calls_->functions().function_of(code.map.blocks()[b]));
     blocks_.line.push_index(source.has_lines() ? find_line(source.map().blocks()[b].location)
                                                : kNone);
+    blocks_.discards.push(discards(code.module, code.map.blocks()[b]));
   }
 }
 
@@ -430,13 +440,42 @@ void CaptureCode::add_branches(const ShaderCode& code, const ShaderSource& sourc
   }
 }
 
+void CaptureCode::add_term(uint32_t line, uint32_t block, LineTerm term) {
+  line_terms_.line.push(line);
+  line_terms_.block.push(first_block_.back() + block);
+  line_terms_.term.push(static_cast<uint64_t>(term));
+}
+
+// Where branches are counted, their table tells about conditions.
+void CaptureCode::add_line_terms(const ShaderCode& code, const ShaderSource& source) {
+  const ShaderLoops loops(code);
+  for (size_t l = 0; l < loops.size(); ++l) {
+    const uint32_t line = find_line(source.map().blocks()[loops.header(l)].location);
+    const auto blocks = loops.blocks(l);
+    if (line == kNone || !blocks) continue;
+    add_term(line, blocks->body, LineTerm::Iteration);
+    for (const uint32_t block : blocks->entries) add_term(line, block, LineTerm::Entry);
+    for (const uint32_t block : blocks->returns) add_term(line, block, LineTerm::NoEntry);
+  }
+  if (!in_.model.branch_metrics.empty()) return;
+  for (const spirv::Branch& branch : spirv::branches_of(code.module, code.map)) {
+    const uint32_t line = find_line(source.map().blocks()[branch.block].end_location);
+    const auto blocks = condition_blocks(code, branch);
+    if (line == kNone || !blocks) continue;
+    add_term(line, blocks->is_true.block, LineTerm::True);
+    add_term(line, blocks->is_false.block, LineTerm::False);
+    if (blocks->is_true.less != kNone) add_term(line, blocks->is_true.less, LineTerm::NotTrue);
+    if (blocks->is_false.less != kNone) add_term(line, blocks->is_false.less, LineTerm::NotFalse);
+  }
+}
+
 void CaptureCode::finish(const std::vector<std::string>& not_counted, DataCapture& capture) && {
   DataColumn& reason = shaders_.table.add("not_counted", DataColumn::Kind::Index);
   for (size_t row = 0; row < shader_count(); ++row)
     reason.push(in_.strings.add(row < not_counted.size() ? not_counted[row] : ""));
-  for (DataTable* table :
-       {&shaders_.table, &blocks_.table, &functions_.table, &frames_.table, &calls_.table,
-        &lines_.table, &files_.table, &assembly_.table, &assembly_lines_.table, &branches_.table})
+  for (DataTable* table : {&shaders_.table, &blocks_.table, &functions_.table, &frames_.table,
+                           &calls_.table, &lines_.table, &files_.table, &assembly_.table,
+                           &assembly_lines_.table, &branches_.table, &line_terms_.table})
     capture.tables.push_back(std::move(*table));
   capture.tables.push_back(std::move(costs_).finish());
   if (std::string note = in_.sources.note_of_spirv(); !note.empty())

@@ -46,6 +46,7 @@ struct BlockRows {
   DataColumn& number = table.add("number", DataColumn::Kind::Number);
   DataColumn& function = table.add("function", DataColumn::Kind::Index);
   DataColumn& line = table.add("line", DataColumn::Kind::Index);
+  DataColumn& discards = table.add("discards", DataColumn::Kind::Number);
 };
 
 struct FunctionRows {
@@ -105,6 +106,16 @@ struct BranchRows {
   DataColumn& target = table.add("target", DataColumn::Kind::Index);
   DataColumn& number = table.add("number", DataColumn::Kind::Index);
   DataColumn& slot = table.add("slot", DataColumn::Kind::Number);
+};
+
+// How often the loops of a line ran, and its conditions were true: sums of executions of blocks.
+enum class LineTerm : uint8_t { Iteration, Entry, NoEntry, True, NotTrue, False, NotFalse };
+
+struct LineTermRows {
+  DataTable table{"line_terms"};
+  DataColumn& line = table.add("line", DataColumn::Kind::Index);
+  DataColumn& block = table.add("block", DataColumn::Kind::Index);
+  DataColumn& term = table.add("term", DataColumn::Kind::Number);
 };
 
 // The table of what one execution of a block costs, by line, function and instance
@@ -199,6 +210,8 @@ class CaptureCode {
   void add_files(const ShaderSource& source);
   void add_assembly(const ShaderCode& code, const ShaderSource& source);
   void add_branches(const ShaderCode& code, const ShaderSource& source);
+  void add_line_terms(const ShaderCode& code, const ShaderSource& source);
+  void add_term(uint32_t line, uint32_t block, LineTerm term);
   uint32_t add_file(const std::string& name, uint32_t text, uint32_t kind);
   uint32_t add_text(const std::string& text);
   uint32_t assembly_text(const ShaderCode& code);
@@ -220,6 +233,7 @@ class CaptureCode {
   AssemblyRows assembly_;
   AssemblyLineRows assembly_lines_;
   BranchRows branches_;
+  LineTermRows line_terms_;
   CostRows costs_;
   std::unordered_map<uint32_t, uint32_t> row_of_variant_;
   std::vector<uint32_t> shader_of_row_, first_block_, block_count_;  // by row of a shader

@@ -477,6 +477,7 @@ DataTable CaptureEvents::passes() const {
   DataColumn& attachments = table.add("attachments", Kind::Index);
   DataColumn& width = table.add("width", Kind::Number);
   DataColumn& height = table.add("height", Kind::Number);
+  DataColumn& pixels = table.add("pixels", Kind::Number);
   DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
   DataColumn& first_use = table.add("first_use", Kind::Number);
   DataColumn& merged = table.add("merged", Kind::Index);
@@ -490,6 +491,7 @@ DataTable CaptureEvents::passes() const {
     attachments.push(in_.strings.add(pass.row.attachments));
     width.push(pass.row.width);
     height.push(pass.row.height);
+    pixels.push(pixels_of(pass));
     gpu_time.push_real(time_of(pass.row.gpu_time_ns));
     first_use.push(first_uses_.passes[p]);
     merged.push(merged_.group_of_pass[p]);

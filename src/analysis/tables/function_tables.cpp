@@ -337,7 +337,9 @@ class FunctionsByName : FunctionReport {
     add_key("stage", "stage", "stage of the pipeline, if there is only one", false);
     add_key("pipeline", "pipeline",
             "pipeline that specializes the shader, if there are several specializations");
+    table_.columns.push_back(invocations_column("shaders with the function"));
     add_value_columns();
+    add_per_invocation_columns(table_, metrics_);
     for_each_variant([this](uint32_t variant, const VariantCalls* calls, const RanBlocks& values) {
       add_to_total(values);
       if (calls != nullptr) return add_variant(variant, *calls);
@@ -400,7 +402,15 @@ class FunctionsByName : FunctionReport {
                is_one ? shader_name(first) : fmt::format("{} shaders", function.variants.size()),
                stages.size() == 1 ? *stages.begin() : std::string(),
                is_one ? variant_text(model_, variants_[first]) : std::string()};
+    uint64_t invocations = 0;
+    for (const uint32_t variant : function.variants) {
+      const uint32_t entry = codes_.entry_block(variants_[variant].shader);
+      if (entry != kNone)
+        invocations = saturating_sum(invocations, totals_.executions(variant, entry));
+    }
+    row.emplace_back(invocations);
     add_values_of(row, function.costs);
+    append_per_invocation(row, metrics_, function.costs.self, invocations);
     table_.rows.push_back(std::move(row));
   }
 

@@ -91,6 +91,7 @@ class LineTable {
     text("pipeline", "pipeline",
          "pipeline that specializes the shader, if there are several specializations",
          ColumnRole::Key, true);
+    table_.columns.push_back(invocations_column("shaders with the line"));
     add_metric_columns(table_, metrics_);
     for (Column& column : table_.columns) {
       if (column.id == "executions") column.shown = true, column.zero = kNeverExecuted;
@@ -108,6 +109,7 @@ class LineTable {
           "iterations of the loop that begins on the line, divided by the times it was entered");
     ratio("taken_share", "taken", Unit::Percent,
           "how often the line's condition was true, in percent; empty for loops");
+    add_per_invocation_columns(table_, metrics_);
     text("text", "text", "text of the line", ColumnRole::Text, true);
   }
 
@@ -234,11 +236,21 @@ class LineTable {
                one ? stage_name(model_.shaders[first.shader].stage) : std::string(),
                one ? model_.shader_names[first.shader] : fmt::format("{} shaders", variants.size()),
                one ? variant_text(model_, first) : std::string()};
+    uint64_t invocations = 0;
+    for (const uint32_t variant : variants)
+      invocations = saturating_sum(invocations, invocations_of(variant));
+    row.emplace_back(invocations);
     for (const uint64_t value : metrics) row.emplace_back(value);
     row.insert(row.end(), ratios.begin(), ratios.end());
+    append_per_invocation(row, metrics_, metrics, invocations);
     const size_t indent = std::min(text.find_first_not_of(" \t"), text.size());
     row.emplace_back(std::string(text.substr(indent)));
     table_.rows.push_back(std::move(row));
+  }
+
+  uint64_t invocations_of(uint32_t variant) const {
+    const uint32_t entry = codes_.entry_block(variants_[variant].shader);
+    return entry == kNone ? 0 : totals_.executions(variant, entry);
   }
 
   const Model& model_;

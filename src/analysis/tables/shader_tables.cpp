@@ -154,23 +154,6 @@ class ShaderTable {
                          .hidden());
   }
 
-  // They do not depend on the number of invocations.
-  std::vector<Field> fields_per_invocation() const {
-    std::vector<Field> fields;
-    for (uint32_t m = 0; m < metrics_.size(); ++m) {
-      if (!metrics_[m].device && metrics_[m].id != "instructions") continue;
-      Field field = value_field(
-          metrics_[m].id + "_per_invocation", metrics_[m].title + "/inv",
-          metrics_[m].title + " divided by invocations", [this, m](size_t r) -> Cell {
-            if (invocations_[r] == 0) return {};
-            return static_cast<double>(values_.at(r, m)) / static_cast<double>(invocations_[r]);
-          });
-      field.column.adds_up = false;
-      fields.push_back(std::move(field).hidden());
-    }
-    return fields;
-  }
-
   // They are empty for shaders that cannot discard.
   std::vector<Field> discard_fields() const {
     const auto is_known = [this](size_t r) {
@@ -222,11 +205,11 @@ class ShaderTable {
     table.id = "shader";
     table.title = "Shaders";
     const std::vector<Field> before = fields();
-    std::vector<Field> after = fields_per_invocation();
-    for (Field& field : discard_fields()) after.push_back(std::move(field));
+    std::vector<Field> after = discard_fields();
     after.push_back(reason_field());
     add_columns(table, before);
     add_metric_columns(table, metrics_);
+    add_per_invocation_columns(table, metrics_);
     add_columns(table, after);
     for (size_t r = 0; r <= unknown_; ++r) {
       if (!wanted(r)) continue;
@@ -235,6 +218,9 @@ class ShaderTable {
         row.resize(row.size() + metrics_.size());
       else
         append_metrics(row, values_, r);
+      std::vector<uint64_t> values;
+      for (size_t m = 0; m < metrics_.size(); ++m) values.push_back(values_.at(r, m));
+      append_per_invocation(row, metrics_, values, invocations_[r]);
       for (Cell& cell : make_row(after, r)) row.push_back(std::move(cell));
       if (!std::get<std::string>(row.back()).empty()) table.columns.back().shown = true;
       table.rows.push_back(std::move(row));

@@ -289,6 +289,45 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
   }
 }
 
+namespace {
+
+bool has_value_per_invocation(const Metric& metric) {
+  return metric.device || metric.id == "instructions";
+}
+
+}  // namespace
+
+Column invocations_column(const std::string& of) {
+  return {.id = "invocations",
+          .title = "invocations",
+          .unit = Unit::Count,
+          .description = "invocations of the " + of + ", without helpers",
+          .shown = false,
+          .adds_up = false};
+}
+
+void add_per_invocation_columns(Table& table, const std::vector<Metric>& metrics) {
+  for (const Metric& metric : metrics) {
+    if (!has_value_per_invocation(metric)) continue;
+    table.columns.push_back({.id = metric.id + "_per_invocation",
+                             .title = metric.title + "/inv",
+                             .unit = Unit::Count,
+                             .description = metric.title + " divided by invocations",
+                             .shown = false,
+                             .adds_up = false});
+  }
+}
+
+void append_per_invocation(Row& row, const std::vector<Metric>& metrics,
+                           const std::vector<uint64_t>& values, uint64_t invocations) {
+  for (size_t m = 0; m < metrics.size(); ++m) {
+    if (!has_value_per_invocation(metrics[m])) continue;
+    row.push_back(invocations == 0
+                      ? Cell()
+                      : Cell(static_cast<double>(values[m]) / static_cast<double>(invocations)));
+  }
+}
+
 void note_uncounted_runs(Table& table, const std::vector<Metric>& metrics, const Runs& runs) {
   for (Column& column : table.columns) {
     const bool is_metric = std::ranges::find(metrics, column.id, &Metric::id) != metrics.end();

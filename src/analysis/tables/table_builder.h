@@ -86,6 +86,13 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 void note_uncounted_runs(Table& table, const std::vector<Metric>& metrics, const Runs& runs);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
+// Columns of rows of code: the invocations of the shaders with the code, and the costs of an
+// invocation, in the order of the metrics.
+Column invocations_column(const std::string& of);
+void add_per_invocation_columns(Table& table, const std::vector<Metric>& metrics);
+void append_per_invocation(Row& row, const std::vector<Metric>& metrics,
+                           const std::vector<uint64_t>& values, uint64_t invocations);
+
 // The share of the lanes of the executed subgroups that executed, in percent; empty without lanes.
 Cell efficiency(uint64_t executions, uint64_t lanes);
 Column efficiency_column();

@@ -236,6 +236,29 @@ TEST_F(Tables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_conditi
   EXPECT_EQ(cell(lines, 3, "taken_share"), Cell());
 }
 
+TEST_F(Tables, lines_and_functions_cost_what_an_invocation_of_their_shader_costs) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    scene.dispatch(
+        scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kLoopAndCondition))), {},
+        {}, {4, 42, 38, 19, 38, 38, 4});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  for (const By by : {By::Line, By::Function}) {
+    const Table table = require(analyzer.table(by, {}));
+    double all = 0;
+    for (size_t row = 0; row < table.rows.size(); ++row) {
+      EXPECT_EQ(cell(table, row, "invocations"), Cell(uint64_t{4}));
+      const double instructions = number_of(cell(table, row, "instructions"));
+      EXPECT_EQ(cell(table, row, "instructions_per_invocation"), Cell(instructions / 4));
+      all += instructions;
+    }
+    EXPECT_GT(all, 0);
+  }
+}
+
 // Replaces a number by its sine; loads it a second time and multiplies it for nothing.
 const char* const kSine = R"(
 OpCapability Shader
@@ -545,7 +568,7 @@ TEST_F(Tables, regions_are_ranked_per_pixel_with_their_sums_beside_it) {
     TestScene scene(file_);
     scene.begin_frame(0);
     const RowId pass = scene.begin_pass({});
-    scene.add_regions(pass, "fragment_invocations", {256, 160});
+    scene.add_regions(pass, {{"fragment_invocations", {256, 160}}});
     scene.finish();
   }
   Analyzer analyzer = open();
@@ -559,6 +582,24 @@ TEST_F(Tables, regions_are_ranked_per_pixel_with_their_sums_beside_it) {
       require(analyzer.table(By::Region, {.sort = "fragment_invocations_per_pixel"}));
   EXPECT_THAT(numbers(by_density, "fragment_invocations"), ElementsAre(160, 256));
   EXPECT_FALSE(by_density.column_index("share")) << "densities have no sum";
+}
+
+TEST_F(Tables, helpers_and_discarded_invocations_of_a_region_are_shares_of_its_fragments) {
+  {
+    TestScene scene(file_);
+    scene.begin_frame(0);
+    const RowId pass = scene.begin_pass({});
+    scene.add_regions(pass, {{"fragment_invocations", {256, 160}},
+                             {"helper_invocations", {64, 40}},
+                             {"discarded_invocations", {64, 0}}});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Region, {.sort = "x"}));
+  EXPECT_EQ(cell(table, 0, "helper_share"), Cell(20.0)) << "64 of 256 + 64";
+  EXPECT_EQ(cell(table, 1, "helper_share"), Cell(20.0));
+  EXPECT_EQ(cell(table, 0, "discarded_share"), Cell(25.0));
+  EXPECT_EQ(cell(table, 1, "discarded_share"), Cell(0.0));
 }
 
 TEST_F(Tables, a_name_of_a_shader_or_of_a_pipeline_is_a_name) {

@@ -1,6 +1,7 @@
 // Writes captures for tests: a device, pipelines, and dispatches frame by frame.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +42,8 @@ class TestScene {
   void dispatch_uncounted(RowId pipeline);
   // A pass of 24x16 pixels, which all later dispatches of the frame belong to.
   RowId begin_pass(std::optional<int64_t> gpu_time_ns);
-  // The values of a counter in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
-  void add_regions(RowId pass, const std::string& counter, const std::vector<uint32_t>& by_region);
+  // The values of counters in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
+  void add_regions(RowId pass, const std::map<std::string, std::vector<uint32_t>>& counters);
   // Why the commands of the pipeline were not counted.
   RowId add_uncounted_pipeline(const std::string& hash, RowId shader, const std::string& reason);
   // A value of a block of the last dispatch that does not follow from its executions.

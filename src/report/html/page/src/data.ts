@@ -81,7 +81,7 @@ export interface Capture {
     labels: Table;        // name(str), parent(labels; always a smaller index)
     merged_passes: Table; // the passes as `report --by pass --merge` merges them: name(str), label(labels), match
     passes: Table;        // frame(frames), number, name(str, with its size), label(labels), attachments(str), width, height,
-                          // gpu_time(f64), first_use(u8 bool), begin(f64), end(f64): ns on the GPU's clock since the first
+                          // pixels (of its layers, in all its runs), gpu_time(f64), first_use(u8 bool), begin(f64), end(f64): ns on the GPU's clock since the first
                           // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes)
     queues: Table;        // name(str)
     pipelines: Table;     // name(str), hash(str), bind_point(str), match
@@ -99,7 +99,8 @@ export interface Capture {
                           // grouped: call may be "draws" or "dispatches", of several calls
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
-    blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction)
+    blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction),
+                          // discards(u8: 1 if it discards the invocation or demotes it to a helper)
     functions: Table;     // shader(shaders), name(str), match
     call_frames: Table;   // shader(shaders), function(functions), parent(call_frames: what it is inlined into; missing: a function of
                           // the module), block(blocks: the first with its code). Code that was inlined for one call is a frame
@@ -115,6 +116,9 @@ export interface Capture {
     assembly_lines: Table;// shader(shaders), row(u32, from 0 in that text), block(blocks), line(lines). Only rows in blocks
     branches: Table;      // block(blocks), line(lines), target(str: true, false, default, case 1, 2), number(in its line; inlined
                           // copies of a branch have one number and are added up), slot(u8, from 0); with --branches
+    line_terms: Table;    // how often the loops of a line ran, and its conditions were true, as sums of executions of blocks:
+                          // line(lines), block(blocks), term(u8: 0 iterations of its loops, 1 their entries, 2 less entries,
+                          // 3 true, 4 less true, 5 false, 6 less false; 3 to 6 not where branches has the counts)
     branch_counts: Table; // value_set(value_sets), branch(branches), taken; ordered by value_set
     pictures: Table;      // pass(passes), layer, image(images), width, height
     region_passes: Table; // pass(passes), subpass, layer, x, y, width, height (the render area in pixels), region_width,

@@ -1,6 +1,6 @@
 // Rows of one capture by frame, pass, pipeline, label, shader, function, line or draw, as `tally report --by`.
 
-import { add, type Exact, type Values } from '../exact';
+import { add, subtract, sumOf, type Exact, type Values } from '../exact';
 import { withSeparators, type Unit } from '../format';
 import type { Model, TableName } from './model';
 import { codeOf, commandsOf, formatSteps, passesOf, type Code, type Kind, type Scope, type Step } from './scope';
@@ -67,6 +67,8 @@ const text = (id: string, title: string, description: string, cell: (row: number
   ({ id, title, description, unit: '', text: true, shown, cell });
 const number = (id: string, title: string, description: string, unit: Unit, cell: (row: number) => Cell, shown = true): Field =>
   ({ id, title, description, unit, text: false, shown, cell });
+
+const ratio = (part: Exact | null, whole: Exact): number | null => (Number(whole) ? Number(part) / Number(whole) : null);
 
 class Grouping {
   readonly identities: string[] = [];
@@ -214,6 +216,11 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     number('dispatches', 'dispatches', 'other action commands that were executed', 'count', (r) => others()[r]));
   if (by === 'pass' || by === 'label' || by === 'frame')
     fields.push(number('passes', 'passes', 'render passes that were executed', 'count', (r) => passCount()[r], by !== 'pass'));
+  if (by === 'pass') {
+    const pixels = model.t('passes').values('pixels');
+    const ofPixels = lazy(() => sumBy(size, ofPass.length, (i) => ofPass[i], (i) => pixels[passes[i]])), fragments = lazy(() => sum(sums.commandValue('invocations_fragment', code)));
+    fields.push(number('overdraw', 'overdraw', 'invocations of fragment shaders for each pixel of the render area and layer', 'count', (r) => ratio(fragments()[r], ofPixels()[r]), false));
+  }
   return {
     by, size, fields,
     identity: (row) => groups.identities[row],
@@ -349,7 +356,8 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
   return {
     by, size: rows.length,
     identity: (row) => grouping.identities[row],
-    fields: by === 'shader' ? shaderFields(model, blocks, rows, of, commands) : placeFields(model, by, rows, shaderOf),
+    fields: by === 'shader' ? shaderFields(model, blocks, rows, of, commands) : [...placeFields(model, by, rows, shaderOf),
+      invocationsField(model, blocks, rows, of, shaderOf), ...(by === 'line' ? lineFields(model, blocks, rows.length, of) : [])],
     metric: (id) => {
       const value = values(id), own = [...restOf], without = own.length ? blocks.withoutLine(id) : [];
       return sumBy(rows.length, table.rows + own.length, (i) => (i < table.rows ? of[i] : own[i - table.rows][1]),
@@ -390,6 +398,10 @@ function shaderFields(model: Model, blocks: BlockSums, rows: number[], of: Int32
   const used = sumBy(rows.length, pipelines.rows, (i) => of[shader[i]], (i) => runsOf[pipelineOf[i]]);
   const usedPipelines = sumBy(rows.length, pipelines.rows, (i) => of[shader[i]], (i) => (runsOf[pipelineOf[i]] > 0 ? 1 : 0));
   const column = (id: string) => (r: number) => model.text('shaders', id, rows[r]);
+  const owner = model.t('blocks').index('shader'), discards = model.t('blocks').numbers('discards');
+  const byBlock = (value: (b: number) => Exact) => sumBy(rows.length, owner.length, (b) => (discards[b] ? of[owner[b]] : -1), value);
+  const discarded = byBlock((b) => executions[b]), canDiscard = byBlock(() => 1);
+  const ofDiscards = (r: number, value: Exact | null) => (invocations[r] && canDiscard[r] ? value : null);
   return [
     text('shader', 'shader', 'name of the shader, or the start of its hash', column('name')),
     text('stage', 'stage', 'stage of the pipeline', column('stage')),
@@ -400,7 +412,34 @@ function shaderFields(model: Model, blocks: BlockSums, rows: number[], of: Int32
     number('invocations', 'invocations', 'invocations of the shader, without helpers', 'count', (r) => (column('not_counted')(r) ? null : invocations[r])),
     number('commands', 'commands', 'draws and dispatches that ran it', 'count', (r) => used[r]),
     number('pipelines', 'pipelines', 'used pipelines that contain the shader', 'count', (r) => usedPipelines[r], false),
+    number('discarded', 'discarded', 'invocations that were discarded or demoted to helpers; empty where the shader has no discard', 'count', (r) => ofDiscards(r, discarded[r]), false),
+    number('discarded_share', 'discarded share', 'discarded, as a percentage of invocations', 'percent', (r) => ofDiscards(r, (100 * Number(discarded[r])) / Number(invocations[r])), false),
     text('not_counted', 'not counted because', 'why the shader was not counted', column('not_counted'), rows.some((_, r) => !!column('not_counted')(r))),
+  ];
+}
+
+// The invocations of the shaders that have the code of a row.
+function invocationsField(model: Model, blocks: BlockSums, rows: number[], of: Int32Array, shaderOf: (row: number) => number): Field {
+  const entry = model.t('shaders').index('invocation_block'), shaders = rows.map((row) => new Set(row < 0 ? [shaderOf(row)] : []));
+  of.forEach((row, i) => { if (row >= 0) shaders[row].add(shaderOf(i)); });
+  return number('invocations', 'invocations', 'invocations of the shaders with the code, without helpers', 'count',
+    (r) => sumOf([...shaders[r]].map((s) => (entry[s] < 0 ? 0 : blocks.executions[entry[s]]))), false);
+}
+
+// The columns that follow from the terms of lines (data.ts).
+function lineFields(model: Model, blocks: BlockSums, size: number, of: Int32Array): Field[] {
+  const terms = model.t('line_terms'), line = terms.index('line'), block = terms.index('block'), term = terms.numbers('term');
+  const executions = (own: number) => sumBy(size, terms.rows, (i) => (term[i] === own ? of[line[i]] : -1), (i) => blocks.executions[block[i]]);
+  const [iterations, entered, notEntered, isTrue, notTrue, isFalse, notFalse] = Array.from({ length: 7 }, (_, own) => executions(own));
+  const table = model.t('branches'), taken = blocks.branches(), branchLine = table.index('line');
+  const counted = (target: string) => sumBy(size, table.rows, (i) => (branchLine[i] >= 0 && model.text('branches', 'target', i) === target ? of[branchLine[i]] : -1), (i) => taken[i]);
+  const countedTrue = counted('true'), countedFalse = counted('false');
+  const sum = (plus: Values, minus: Values, other?: Values) => (r: number) => subtract(add(plus[r], other?.[r] ?? 0), minus[r]);
+  const entries = sum(entered, notEntered), yes = sum(isTrue, notTrue, countedTrue), no = sum(isFalse, notFalse, countedFalse);
+  return [
+    number('trips_per_entry', 'trips/entry', 'iterations of the loop that begins on the line, divided by the times it was entered', 'count', (r) => ratio(iterations[r], entries(r)), false),
+    number('taken_share', 'taken', "how often the line's condition was true, in percent; empty for loops", 'percent',
+      (r) => (entries(r) ? null : ratio(100 * Number(yes(r)), add(yes(r), no(r)))), false),
   ];
 }
 

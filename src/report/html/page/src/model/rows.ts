@@ -130,7 +130,7 @@ export class RowsMaker {
 
   private addRatios(by: By): void {
     this.addRatio('operations_per_byte', 'operations/byte', 'arithmetic, a multiply-add as two operations, divided by the bytes that are loaded from or stored to buffers', kOperations, kBytes);
-    if (by !== 'shader') return;
+    if (by !== 'shader' && by !== 'function' && by !== 'line') return;
     const at = this.groups[0].fields.findIndex((field) => field.id === 'invocations');
     const invocations: Read = (side, row) => this.groups[side].fields[at].cell(this.rows[side][row]);
     for (const id of ['cost', 'instructions']) {
