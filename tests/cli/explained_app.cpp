@@ -8,7 +8,11 @@
 
 #include "again.frag.h"
 #include "branch.frag.h"
+#include "brighter.frag.h"
+#include "copy.frag.h"
+#include "descriptor_sets.h"
 #include "discard.frag.h"
+#include "fetch.frag.h"
 #include "full.vert.h"
 #include "groups.comp.h"
 #include "heavy.vert.h"
@@ -36,8 +40,31 @@ struct Draw {
 
 class App {
  public:
+  // `image` or a buffer is what the fragments read.
+  void draw_reading(const Draw& draw, bool image) {
+    const Image picture(context_, {.extent = {kSize, kSize},
+                                   .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                   .usage = VK_IMAGE_USAGE_STORAGE_BIT});
+    const Buffer values(context_, VkDeviceSize{16} * kSize);
+    const VkImageView view = picture.view();
+    const ImageSet images(context_, {&view, 1});
+    const StorageSet buffers(context_, {values});
+    context_.run([&](VkCommandBuffer commands) {
+      change_layout(commands, picture, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+    });
+    const VkDescriptorSetLayout layout = image ? images.layout() : buffers.layout();
+    const VkDescriptorSet set = image ? images.set() : buffers.set();
+    draw_with({draw}, 0, {&layout, 1}, {&set, 1});
+  }
+
   void draw(std::initializer_list<Draw> draws, uint32_t empty_passes = 0) {
-    const PipelineLayout layout = make_pipeline_layout(context_, {}, 16);
+    draw_with(draws, empty_passes, {}, {});
+  }
+
+  void draw_with(std::initializer_list<Draw> draws, uint32_t empty_passes,
+                 std::span<const VkDescriptorSetLayout> set_layouts,
+                 std::span<const VkDescriptorSet> sets) {
+    const PipelineLayout layout = make_pipeline_layout(context_, set_layouts, 16);
     const RenderTarget target(context_, {.extent = {kSize, kSize}});
     std::vector<Pipeline> pipelines;
     for (const Draw& draw : draws) {
@@ -55,6 +82,10 @@ class App {
         target.end(commands);
       }
       target.begin(commands);
+      if (!sets.empty()) {
+        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1,
+                                sets.data(), 0, nullptr);
+      }
       size_t pipeline = 0;
       for (const Draw& draw : draws) {
         vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines[pipeline++]);
@@ -62,6 +93,34 @@ class App {
         for (uint32_t i = 0; i < draw.times; ++i) vkCmdDraw(commands, draw.vertices, 1, 0, 0);
       }
       target.end(commands);
+    });
+  }
+
+  enum class Between { Nothing, Dispatch, OtherTarget };
+
+  // Two render passes that clear their target and draw, with a VkRenderPass each.
+  void draw_twice(Between between) {
+    const PipelineLayout layout = make_pipeline_layout(context_);
+    const RenderTarget first(context_, {.extent = {kSize, kSize}});
+    const RenderTarget other(context_, {.extent = {kSize, kSize}});
+    const Pipeline pipeline =
+        make_graphics_pipeline(context_, {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_vert},
+                                                     {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}},
+                                          .layout = layout,
+                                          .render_pass = first.render_pass()});
+    const Pipeline compute =
+        make_compute_pipeline(context_, {.shader = {.code = groups_comp}, .layout = layout});
+    context_.run([&](VkCommandBuffer commands) {
+      for (const RenderTarget* target :
+           {&first, between == Between::OtherTarget ? &other : &first}) {
+        target->begin_render_pass(commands);
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+        vkCmdDraw(commands, 3, 1, 0, 0);
+        target->end_render_pass(commands);
+        if (between != Between::Dispatch) continue;
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, compute);
+        vkCmdDispatch(commands, 1, 1, 1);
+      }
     });
   }
 
@@ -101,6 +160,15 @@ bool run(const std::string& name) {
   if (name == "same-code") return app.draw({{}, {.fragment = again_frag}}), true;
   if (name == "no-same-code") return app.draw({{}, {.fragment = varying_frag}}), true;
   if (name == "empty-pass") return app.draw({{}}, 2), true;
+  if (name == "bytes-requested")
+    return app.draw_reading({.fragment = fetch_frag, .constant = 32}, false), true;
+  if (name == "no-bytes-requested")
+    return app.draw_reading({.fragment = fetch_frag, .constant = 2}, false), true;
+  if (name == "copy-pass") return app.draw_reading({.fragment = copy_frag}, true), true;
+  if (name == "no-copy-pass") return app.draw_reading({.fragment = brighter_frag}, true), true;
+  if (name == "overwritten-pass") return app.draw_twice(App::Between::Nothing), true;
+  if (name == "no-overwritten-pass") return app.draw_twice(App::Between::OtherTarget), true;
+  if (name == "dispatch-between") return app.draw_twice(App::Between::Dispatch), true;
   if (name == "tiny-commands") return app.dispatch(64, 8, 1, 200), true;
   if (name == "no-tiny-commands") return app.dispatch(64, 8, 16, 200), true;
   if (name == "small-workgroup") return app.dispatch(8, 8, 8), true;

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "columns.comp.h"
+#include "descriptor_sets.h"
 #include "pointers.comp.h"
 #include "reread.comp.h"
-#include "support/check.h"
 #include "support/context.h"
 #include "support/memory.h"
 #include "support/pipeline.h"
@@ -36,37 +36,6 @@ void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row
     set.bind(commands, layout);
     vkCmdDispatch(commands, kGroups, 1, 1);
   });
-}
-
-// A descriptor set and what it needs.
-struct SetObjects {
-  SetLayout layout;
-  DescriptorPool pool;
-  VkDescriptorSet set = VK_NULL_HANDLE;
-};
-
-SetObjects make_set(const Context& context, std::span<const VkDescriptorSetLayoutBinding> bindings,
-                    VkDescriptorPoolSize size) {
-  SetObjects objects;
-  VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  layout.bindingCount = static_cast<uint32_t>(bindings.size());
-  layout.pBindings = bindings.data();
-  VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorSetLayout(context.device(), &layout, nullptr, &layout_handle));
-  objects.layout = {context.device(), layout_handle};
-  VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  pool.maxSets = 1;
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
-  VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorPool(context.device(), &pool, nullptr, &pool_handle));
-  objects.pool = {context.device(), pool_handle};
-  VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-  allocate.descriptorPool = pool_handle;
-  allocate.descriptorSetCount = 1;
-  allocate.pSetLayouts = objects.layout.address();
-  check(vkAllocateDescriptorSets(context.device(), &allocate, &objects.set));
-  return objects;
 }
 
 // A descriptor set with an array of buffers.
@@ -120,35 +89,6 @@ void run_pointers() {
   });
 }
 
-// A descriptor set of storage images.
-class ImageSet {
- public:
-  ImageSet(const Context& context, std::span<const VkImageView> views) {
-    const auto count = static_cast<uint32_t>(views.size());
-    std::vector<VkDescriptorSetLayoutBinding> bindings;
-    for (uint32_t i = 0; i < count; ++i) {
-      bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_ALL, nullptr});
-    }
-    objects_ = make_set(context, bindings, {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, count});
-    for (uint32_t i = 0; i < count; ++i) {
-      const VkDescriptorImageInfo info = {VK_NULL_HANDLE, views[i], VK_IMAGE_LAYOUT_GENERAL};
-      VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-      write.dstSet = objects_.set;
-      write.dstBinding = i;
-      write.descriptorCount = 1;
-      write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-      write.pImageInfo = &info;
-      vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
-    }
-  }
-
-  VkDescriptorSetLayout layout() const { return objects_.layout; }
-  VkDescriptorSet set() const { return objects_.set; }
-
- private:
-  SetObjects objects_;
-};
-
 void run_texels() {
   Context context;
   const auto image = [&](VkFormat format) {
@@ -164,17 +104,8 @@ void run_texels() {
       make_compute_pipeline(context, {.shader = {.code = texels_comp}, .layout = layout});
   const VkDescriptorSet handle = set.set();
   context.run([&](VkCommandBuffer commands) {
-    for (const VkImage one : {VkImage(picture), VkImage(sums)}) {
-      VkImageMemoryBarrier barrier = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
-      barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-      barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
-      barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-      barrier.image = one;
-      barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-      vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
-                           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, nullptr, 0, nullptr, 1,
-                           &barrier);
-    }
+    for (const Image* one : {&picture, &sums})
+      change_layout(commands, *one, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &handle, 0,
                             nullptr);

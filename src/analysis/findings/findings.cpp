@@ -30,6 +30,7 @@ enum class Rule {
   VertexBound,
   FragmentBound,
   Overdraw,
+  BytesRequested,
   Discard,
   LoopLimit,
   OneWayBranch,
@@ -39,13 +40,15 @@ enum class Rule {
   TinyCommands,
   SmallWorkgroup,
   EmptyPass,
+  OverwrittenPass,
+  CopyPass,
   SameCode,
   Uncoalesced,
   BankConflicts,
   ReadAfterWrite,
 };
 
-constexpr std::array<FindingRule, 16> kRules = {{
+constexpr std::array<FindingRule, 19> kRules = {{
     {"vertex-bound", "vertices take most of the work of draws",
      "coarser levels of detail, culling of whole objects, index order for the vertex cache, work "
      "moved to the application or to vertex formats"},
@@ -54,6 +57,9 @@ constexpr std::array<FindingRule, 16> kRules = {{
      "moved to vertices or to a texture"},
     {"overdraw", "a pass shades its pixels several times",
      "opaque objects from front to back, a depth-only pass before, smaller transparent quads"},
+    {"bytes-requested", "fragments of a pass request many times the bytes of its attachments",
+     "smaller formats, fewer or separable taps, mip levels, values that neighbours share through a "
+     "smaller pass before"},
     {"discard", "fragments are discarded after they have run a part of their shader",
      "test earlier in the shader, cut the geometry tighter, sort what discards behind the rest"},
     {"loop-limit", "a loop nearly always runs until its limit, although it can end earlier",
@@ -72,6 +78,11 @@ constexpr std::array<FindingRule, 16> kRules = {{
      "workgroups of 32, 64 or more invocations: the rest of a subgroup is idle otherwise"},
     {"empty-pass", "render passes clear or load attachments and draw nothing",
      "leave the pass out, or clear with the pass that draws"},
+    {"overwritten-pass", "a pass clears what the pass before it stored",
+     "leave out the pass before, load its result, or store it only if something reads it"},
+    {"copy-pass", "a pass copies an image and does nothing else",
+     "draw to the destination in the pass before, read the source where the copy is read, or "
+     "resolve or blit it"},
     {"same-code", "shaders differ in names and debug information alone",
      "one module, and one pipeline where the state allows it"},
     {"uncoalesced", "accesses touch at least twice the sectors of memory that their bytes fill",
@@ -91,7 +102,9 @@ constexpr double kLeastShare = 0.005;  // of the work, of a finding and of a sha
 constexpr uint64_t kTinyInvocations = 256;
 constexpr uint64_t kManyCommands = 100;
 constexpr uint64_t kManySectors = 100;
-constexpr uint64_t kSubgroup = 32;  // of most hardware
+constexpr uint64_t kSubgroup = 32;   // of most hardware
+constexpr uint64_t kTexelBytes = 4;  // that an access to an image is taken for
+constexpr double kManyBytes = 16;    // times those of the attachments
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
@@ -112,9 +125,53 @@ struct Ran {
   uint64_t invocations, work;
 };
 
+// The size of a texel of a format that attachments may have, by VkFormat's number; 0: not known.
+uint64_t bytes_of_format(int64_t format) {
+  struct Range {
+    int64_t last;
+    uint64_t bytes;
+  };
+  constexpr Range kRanges[] = {
+      {0, 0},    {1, 1},   {8, 2},   {15, 1},  {22, 2},   {36, 3},   {69, 4},  {76, 2},   {83, 4},
+      {90, 6},   {97, 8},  {100, 4}, {103, 8}, {106, 12}, {109, 16}, {112, 8}, {115, 16}, {118, 24},
+      {121, 32}, {123, 4}, {124, 2}, {126, 4}, {127, 1},  {128, 3},  {129, 4}, {130, 5}};
+  const auto* range =
+      std::ranges::find_if(kRanges, [format](const Range& own) { return format <= own.last; });
+  return range == std::end(kRanges) || format < 0 ? 0 : range->bytes;
+}
+
+struct Attachment {
+  uint64_t bytes = 0;  // of a texel; 0: not known
+  bool stored = false, loaded = false;
+};
+
+std::vector<Attachment> attachments_of(const Pass& pass) {
+  std::vector<Attachment> attachments;
+  const auto json = nlohmann::json::parse(pass.row.attachments, nullptr, false);
+  if (!json.is_array()) return attachments;
+  for (const nlohmann::json& of : json) {
+    if (!of.is_object()) continue;
+    const auto format = of.find("format");
+    Attachment& attachment = attachments.emplace_back();
+    if (format != of.end() && format->is_number_integer())
+      attachment.bytes = bytes_of_format(*format);
+    attachment.stored = of.value("store", nlohmann::json()) == "store";
+    attachment.loaded = of.value("load", nlohmann::json()) == "load";
+  }
+  return attachments;
+}
+
+// The fragments of a command.
+struct Fragments {
+  uint64_t invocations = 0, work = 0, bytes = 0;
+};
+
 // Render passes of one name.
 struct PassGroup {
   uint64_t passes = 0, empty = 0, pixels = 0, fragments = 0, fragment_work = 0;
+  uint64_t fragment_bytes = 0, attachment_bytes = 0;
+  uint64_t overwritten = 0, copies = 0;
+  bool has_unknown_attachments = false;
   bool multisampled = false;
 };
 
@@ -141,8 +198,10 @@ class Finder {
     list_accesses();
     find_bound();
     find_overdraw();
+    find_bytes_requested();
     find_tiny_commands();
     find_empty_passes();
+    find_redundant_passes();
     find_same_code();
     for (const Ran& ran : ran_) {
       if (share_of(ran.work) < kLeastShare) break;  // the shaders after it did less
@@ -201,7 +260,7 @@ class Finder {
   // Invocations of each command: of its fragment shader, and the most of any stage.
   Status collect_commands(const Progress& progress) {
     most_invocations_.resize(model_.commands.size());
-    std::vector<uint64_t> fragments(model_.commands.size()), fragment_work = fragments;
+    fragments_.resize(model_.commands.size());
     std::vector<uint32_t> entries(model_.shaders.size(), kNone);
     for (const Ran& ran : ran_) entries[ran.shader] = ran.code->entry_block;
     const Status visited = visit_block_executions(model_, progress, [&](const BlockExecutions& of) {
@@ -209,16 +268,18 @@ class Finder {
       if (of.block == entries[of.shader]) {
         uint64_t& most = most_invocations_[of.command];
         most = std::max(most, of.executions);
-        if (is_fragment) fragments[of.command] = of.executions;
+        if (is_fragment) fragments_[of.command].invocations = of.executions;
       }
       if (!is_fragment) return;
       const uint32_t variant = variants_.of(model_.commands[of.command].pipeline, of.shader);
       const uint64_t all = totals_.executions(variant, of.block);
-      // The work of the command in the block is proportional to its executions.
-      if (all != 0) {
-        fragment_work[of.command] += static_cast<uint64_t>(
-            static_cast<double>(work_of(variant, of.block)) * ratio(of.executions, all));
-      }
+      // The command's part of the block is proportional to its executions.
+      const auto part = [&](uint64_t value) {
+        return static_cast<uint64_t>(static_cast<double>(value) * ratio(of.executions, all));
+      };
+      if (all == 0) return;
+      fragments_[of.command].work += part(work_of(variant, of.block));
+      fragments_[of.command].bytes += part(bytes_of(variant, of.block));
     });
     if (!visited) return visited.error();
     std::vector<PassGroup*> groups;  // by pass
@@ -229,18 +290,49 @@ class Finder {
       if (pass == kNone) continue;
       draws[pass] = true;
       PassGroup& group = *groups[pass];
-      group.fragments = saturating_sum(group.fragments, fragments[c]);
-      group.fragment_work = saturating_sum(group.fragment_work, fragment_work[c]);
+      group.fragments = saturating_sum(group.fragments, fragments_[c].invocations);
+      group.fragment_work = saturating_sum(group.fragment_work, fragments_[c].work);
+      group.fragment_bytes = saturating_sum(group.fragment_bytes, fragments_[c].bytes);
     }
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const Pass& pass = model_.passes[p];
       PassGroup& group = *groups[p];
       group.passes += 1;
       group.empty += !draws[p];
-      if (draws[p]) group.pixels = saturating_sum(group.pixels, pixels_of(pass));
+      if (draws[p]) add_pixels(pass, group);
       group.multisampled = group.multisampled || is_multisampled(pass.row.attachments);
     }
     return {};
+  }
+
+  static void add_pixels(const Pass& pass, PassGroup& group) {
+    const uint64_t pixels = pixels_of(pass);
+    uint64_t bytes = 0;
+    for (const Attachment& attachment : attachments_of(pass)) {
+      bytes += attachment.bytes;
+      group.has_unknown_attachments = group.has_unknown_attachments || attachment.bytes == 0;
+    }
+    group.pixels = saturating_sum(group.pixels, pixels);
+    group.attachment_bytes =
+        saturating_sum(group.attachment_bytes, saturating_product(pixels, bytes));
+  }
+
+  uint64_t value_of(std::string_view metric, uint32_t variant, size_t block) const {
+    const auto found = find_metric(metrics_, metric);
+    return found ? totals_.value(variant, block, *found) : 0;
+  }
+
+  // That a block requested of buffers and images.
+  uint64_t bytes_of(uint32_t variant, size_t block) const {
+    uint64_t bytes = 0;
+    for (const char* metric : {"buffer_bytes_loaded", "buffer_bytes_stored"})
+      bytes = saturating_sum(bytes, value_of(metric, variant, block));
+    for (const char* metric :
+         {"texture_samples", "texture_gathers", "texture_fetches", "image_loads", "image_stores"}) {
+      bytes =
+          saturating_sum(bytes, saturating_product(value_of(metric, variant, block), kTexelBytes));
+    }
+    return bytes;
   }
 
   static bool is_multisampled(const std::string& attachments) {
@@ -348,6 +440,19 @@ class Finder {
     }
   }
 
+  void find_bytes_requested() {
+    for (const auto& [name, group] : passes_) {
+      const double times = ratio(group.fragment_bytes, group.attachment_bytes);
+      if (times < kManyBytes || group.has_unknown_attachments || group.multisampled) continue;
+      add(Rule::BytesRequested, share_of(group.fragment_work),
+          fmt::format(
+              "the fragments of pass {} request {}{:.1f} times the bytes of its "
+              "attachments: {} bytes for {}, {:.1f} a pixel",
+              name, is_complete_ ? "" : "at least ", times, with_separators(group.fragment_bytes),
+              with_separators(group.attachment_bytes), ratio(group.fragment_bytes, group.pixels)));
+    }
+  }
+
   void find_tiny_commands() {
     struct Kind {
       uint64_t all = 0, tiny = 0, invocations = 0;
@@ -381,6 +486,118 @@ class Finder {
           fmt::format("{} of {} of {} draw nothing", with_separators(group.empty),
                       counted(group.passes, "pass"), name));
     }
+  }
+
+  struct PassCommands {
+    uint32_t first = kNone, last = kNone;
+  };
+
+  void find_redundant_passes() {
+    std::vector<PassCommands> of_pass(model_.passes.size());
+    std::vector<bool> has_other(model_.frames.size());  // commands outside of passes
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      const Command& command = model_.commands[c];
+      if (command.pass == kNone) {
+        has_other[command.frame] = true;
+        continue;
+      }
+      PassCommands& of = of_pass[command.pass];
+      if (of.first == kNone) of.first = c;
+      of.last = c;
+    }
+    for (const Pass& pass : model_.passes) {
+      if (!pass.row.framebuffer) continue;
+      auto& [width, height] = largest_areas_[*pass.row.framebuffer];
+      width = std::max(width, pass.row.width);
+      height = std::max(height, pass.row.height);
+    }
+    for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+      PassGroup& group = passes_[pass_text(&model_.passes[p])];
+      group.copies += is_copy(model_.passes[p], of_pass[p]);
+      if (p + 1 == model_.passes.size()) continue;
+      group.overwritten += overwrites(model_.passes[p], model_.passes[p + 1]) &&
+                           follows(of_pass[p], of_pass[p + 1], has_other[model_.passes[p].frame]);
+    }
+    for (const auto& [name, group] : passes_) {
+      if (group.overwritten != 0) {
+        add(Rule::OverwrittenPass, 0,
+            fmt::format("what {} of {} of {} stored is cleared by the pass after it",
+                        with_separators(group.overwritten), counted(group.passes, "pass"), name));
+      }
+      if (group.copies != 0) {
+        add(Rule::CopyPass, share_of(group.fragment_work) * ratio(group.copies, group.passes),
+            fmt::format("{} of {} of {} copy one texel to each pixel and do nothing else",
+                        with_separators(group.copies), counted(group.passes, "pass"), name));
+      }
+    }
+  }
+
+  // The next pass of the command buffer renders to the same framebuffer, and loads nothing that
+  // this one stores.
+  bool overwrites(const Pass& pass, const Pass& next) const {
+    if (!pass.row.framebuffer || pass.row.framebuffer != next.row.framebuffer) return false;
+    if (pass.row.execution != next.row.execution || pass.frame != next.frame) return false;
+    if (pass.row.width != next.row.width || pass.row.height != next.row.height) return false;
+    // Smaller areas may be parts of the framebuffer that the next pass does not touch.
+    const auto [width, height] = largest_areas_.at(*pass.row.framebuffer);
+    if (pass.row.width < width || pass.row.height < height) return false;
+    const std::vector<Attachment> before = attachments_of(pass), after = attachments_of(next);
+    if (before.size() != after.size()) return false;
+    size_t lost = 0;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (before[i].stored && after[i].loaded) return false;
+      lost += before[i].stored;
+    }
+    return lost != 0;
+  }
+
+  // No command that could read what the first one stored ran in between.
+  static bool follows(const PassCommands& pass, const PassCommands& next, bool has_other) {
+    if (pass.last == kNone || next.first == kNone) return !has_other;
+    return next.first == pass.last + 1;
+  }
+
+  // One draw of at most two triangles whose fragments read a texel each.
+  bool is_copy(const Pass& pass, const PassCommands& of) const {
+    if (of.first == kNone || of.first != of.last) return false;
+    const Command& command = model_.commands[of.first];
+    const Fragments& fragments = fragments_[of.first];
+    if (command.pipeline == kNone || !model_.is_draw(command) || fragments.invocations == 0)
+      return false;
+    if (fragments.invocations > pixels_of(pass)) return false;
+    if (most_invocations_[of.first] != fragments.invocations) return false;
+    const auto ran = std::ranges::find_if(ran_, [&](const Ran& own) {
+      return own.stage == kFragmentStage &&
+             variants_.of(command.pipeline, own.shader) == own.variant;
+    });
+    return ran != ran_.end() && only_copies(*ran);
+  }
+
+  bool only_copies(const Ran& ran) const {
+    constexpr std::string_view kWork[] = {"fma",
+                                          "float16",
+                                          "float32",
+                                          "float64",
+                                          "int8",
+                                          "int16",
+                                          "int32",
+                                          "int64",
+                                          "division",
+                                          "special_function",
+                                          "derivative",
+                                          "buffer_bytes_loaded",
+                                          "buffer_bytes_stored",
+                                          "image_stores"};
+    const auto sum = [&](std::string_view metric) {
+      uint64_t all = 0;
+      for (size_t b = 0; b < totals_.block_count(ran.variant); ++b)
+        all = saturating_sum(all, value_of(metric, ran.variant, b));
+      return all;
+    };
+    if (std::ranges::any_of(kWork, [&](std::string_view metric) { return sum(metric) != 0; }))
+      return false;
+    return saturating_sum(saturating_sum(sum("texture_samples"), sum("texture_fetches")),
+                          sum("image_loads")) == ran.invocations;
   }
 
   // ---- Rules over the code of a shader
@@ -722,7 +939,9 @@ class Finder {
   uint64_t work_ = 0;  // of all shaders
   std::map<uint32_t, uint64_t> work_of_stage_, invocations_of_stage_;
   std::vector<uint64_t> most_invocations_;  // by command
+  std::vector<Fragments> fragments_;        // by command
   std::map<std::string, PassGroup> passes_;
+  std::map<store::RowId, std::pair<uint32_t, uint32_t>> largest_areas_;  // by framebuffer
   Findings found_;
 };
 
