@@ -70,6 +70,34 @@ TEST_F(CaptureReplaced, compute_pipelines_run_with_the_replacement) {
       << "it is shown under the original's name";
 }
 
+// The module is in the stage's pNext, and so no replacement may leave it there.
+TEST_F(CaptureReplaced, code_in_the_stage_itself_is_replaced) {
+  const Session before({.scenario = "inline_module", .layers = kLayers});
+  if (before.exit_status() == 77) GTEST_SKIP() << "no graphicsPipelineLibrary";
+  ASSERT_EQ(before.exit_status(), 0) << before.errors();
+  EXPECT_EQ(most_executions(before, "32"), 2 * 32);
+  const Session after({.scenario = "inline_module",
+                       .environment = {{"TALLY_REPLACE", list("main", looped_double_comp)}},
+                       .layers = kLayers});
+  ASSERT_EQ(after.exit_status(), 0) << after.errors();
+  EXPECT_EQ(most_executions(after, "32"), 6 * 2 * 32);
+  EXPECT_EQ(after.text("SELECT refusal FROM replacement"), "");
+}
+
+TEST_F(CaptureReplaced, a_pipeline_that_is_linked_from_libraries_runs_with_the_replacement) {
+  const Session before({.scenario = "libraries", .layers = kLayers});
+  if (before.exit_status() == 77) GTEST_SKIP() << "no graphicsPipelineLibrary";
+  ASSERT_EQ(before.exit_status(), 0) << before.errors();
+  EXPECT_EQ(most_executions(before, "16"), 64 * 64);
+  const Session after({.scenario = "libraries",
+                       .environment = {{"TALLY_REPLACE", list("main", looped_frag)}},
+                       .layers = kLayers});
+  ASSERT_EQ(after.exit_status(), 0) << after.errors();
+  EXPECT_EQ(most_executions(after, "16"), 6 * 64 * 64);
+  EXPECT_EQ(most_executions(after, "1"), most_executions(before, "1")) << "of another library";
+  EXPECT_EQ(after.number("SELECT count(*) FROM replacement WHERE new_hash <> ''"), 1);
+}
+
 TEST_F(CaptureReplaced, a_shader_that_is_replaced_by_itself_is_the_same_module) {
   const Session before({.scenario = "resubmit", .layers = kLayers});
   const Session after({.scenario = "resubmit",

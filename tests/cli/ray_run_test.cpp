@@ -74,5 +74,25 @@ TEST_F(RayRun, every_trace_is_a_command) {
   }
 }
 
+TEST_F(RayRun, a_ray_tracing_shader_is_replaced) {
+  const auto script = [&](const std::string& text) {
+    const auto result = run_script(folder_.path(), text);
+    EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    return result.standard_error;
+  };
+  script("exec \"$TALLY\" extract sky.rmiss a.tally -o sky.rmiss");
+  script(
+      "sed -i 's/^  payload.x = 1u;/&\\n  for (int i = 0; i < 3; ++i)\\n"
+      "    payload.x = payload.x;/' sky.rmiss");
+  EXPECT_THAT(script("exec \"$TALLY\" run --force -o a.tally --strict --replace "
+                     "sky.rmiss=sky.rmiss -- " +
+                     std::string(TALLY_TRACED_APP) + " " + std::to_string(kSubmissions)),
+              testing::HasSubstr("replaced: sky.rmiss"));
+  std::map<std::string, int> executions;  // by text
+  for (const json& row : rows("--by line"))
+    executions[row.at("text")] += row.at("executions").get<int>();
+  EXPECT_EQ(executions["payload.x = payload.x;"], 3 * 24 * kSubmissions);
+}
+
 }  // namespace
 }  // namespace tally::test

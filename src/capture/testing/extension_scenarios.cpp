@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -393,6 +394,81 @@ void identifiers(Context& context) {
   });
 }
 
+// A device that links pipelines from libraries and takes shader code in the stages. Exits with 77
+// if there is none.
+std::unique_ptr<Context> make_library_context(const Context& first) {
+  VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &feature};
+  vkGetPhysicalDeviceFeatures2(first.gpu(), &features);
+  if (!feature.graphicsPipelineLibrary) std::exit(77);
+  ContextOptions options;
+  options.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                               VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME};
+  options.device_next = &feature;
+  return std::make_unique<Context>(options);
+}
+
+// A dispatch of two workgroups of a pipeline whose stage has its code in pNext, and no module.
+void inline_module(Context& first) {
+  const auto context = make_library_context(first);
+  const Buffer values(*context, 4096);
+  const StorageSet set(*context, {values});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(*context, {&set_layout, 1});
+  VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  code.codeSize = sizeof double_comp;
+  code.pCode = double_comp;
+  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, &code};
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.pName = "main";
+  info.layout = layout;
+  info.basePipelineIndex = -1;
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateComputePipelines(context->device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
+  const Pipeline pipeline(context->device(), handle);
+  context->run([&](VkCommandBuffer commands) {
+    set.bind(commands, layout);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vkCmdDispatch(commands, 2, 1, 1);
+  });
+}
+
+// A draw over 64x64 pixels of a pipeline that is linked from two libraries, of which each has a
+// shader.
+void libraries(Context& first) {
+  const auto context = make_library_context(first);
+  const PipelineLayout layout = make_pipeline_layout(*context);
+  const RenderTarget target(*context);
+  const Pipeline before = make_pipeline_library(
+      *context,
+      VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+          VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+      {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}}, .layout = layout});
+  const Pipeline after = make_pipeline_library(
+      *context,
+      VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+          VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+      {.stages = {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}}, .layout = layout});
+  const std::array<VkPipeline, 2> parts = {before, after};
+  const VkPipelineLibraryCreateInfoKHR linked{VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
+                                              nullptr, 2, parts.data()};
+  VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &linked};
+  info.layout = layout;
+  info.basePipelineIndex = -1;
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateGraphicsPipelines(context->device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
+  const Pipeline pipeline(context->device(), handle);
+  context->run([&](VkCommandBuffer commands) {
+    target.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    target.set_viewport(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target.end(commands);
+  });
+}
+
 // Two pipelines; the application asks for the statistics of the first one.
 void own_statistics(Context&) {
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature{
@@ -456,6 +532,8 @@ const Scenarios& extension_scenarios() {
       {"generated_draw", [](Context& context) { generated_draw(context, false); }},
       {"generated_draw_set", [](Context& context) { generated_draw(context, true); }},
       {"identifiers", identifiers},
+      {"inline_module", inline_module},
+      {"libraries", libraries},
       {"heaps", heaps},
       {"mixed_heaps", mixed_heaps},
       {"own_statistics", own_statistics},
