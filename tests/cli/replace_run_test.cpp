@@ -92,6 +92,57 @@ TEST_F(ReplaceRun, code_without_source_goes_the_same_way) {
   }
 }
 
+// Takes the options of DirectXShaderCompiler; glslang compiles the HLSL.
+constexpr const char* kStandInDxc = R"(#!/bin/bash
+echo "$*" >>dxc-commands
+while [ $# -gt 1 ]; do
+  case $1 in
+    -T) [ "$2" = ps_6_0 ] || { echo "error: no profile $2"; exit 1; }; shift ;;
+    -E) [ "$2" = main ] || exit 1; shift ;;
+    -fspv-target-env=*) environment=${1#*=} ;;
+    -Fo) output=$2; shift ;;
+  esac
+  shift
+done
+exec glslangValidator -D -V --quiet -g -e main -S frag --target-env "$environment" -o "$output" "$1"
+)";
+// fireflies.frag of the sample.
+constexpr const char* kFireflies = R"(
+struct In { [[vk::location(0)]] float2 corner : CORNER; [[vk::location(1)]] float3 tint : TINT; };
+float4 main(In input) : SV_Target0 {
+  const float r2 = dot(input.corner, input.corner);
+  if (r2 > 1.0) discard;
+  return float4(input.tint * 0.5 * pow(1.0 - r2, 3.0), 0.0);
+}
+)";
+
+TEST_F(ReplaceRun, hlsl_is_compiled_by_dxc) {
+  ASSERT_EQ(run("before.tally", "").end.shell_status(), 0);
+  write("flies.ps.hlsl", kFireflies);
+  write("dxc", kStandInDxc);
+  ASSERT_EQ(run_script(folder_.path(), "chmod +x dxc").end.shell_status(), 0);
+  const auto run_with = [&](const std::string& path) {
+    return run_script(folder_.path(), "export PATH=\"" + path +
+                                          "\"; exec \"$TALLY\" run --force -o after.tally --strict "
+                                          "--replace fireflies.frag=flies.ps.hlsl -- "
+                                          "\"" TALLY_LANTERNS
+                                          "\" --frames 1 --size 100x70 --png after.tally.png");
+  };
+  EXPECT_THAT(run_with("/nowhere").standard_error, HasSubstr("dxc is not in PATH"));
+  const auto with_dxc = [&] { return run_with("$PWD:$PATH"); };
+  const auto after = with_dxc();
+  ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+  EXPECT_THAT(read("dxc-commands"),
+              HasSubstr("-spirv -T ps_6_0 -E main -Zi -fspv-target-env=vulkan1.0 -Fo "));
+  EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
+  EXPECT_EQ(executions("after.tally", "if (r2 > 1.0) discard"),
+            executions("before.tally", "if (r2 > 1.0) discard"));
+  EXPECT_EQ(executions("after.tally", "pow(1.0 - r2, 3.0)"),
+            executions("before.tally", "pow(1.0 - r2, 3.0)"));
+  write("flies.ps.hlsl", "float4 main() : SV_Target0 { return x; }\n");
+  EXPECT_THAT(with_dxc().standard_error, HasSubstr("dxc does not accept it: "));
+}
+
 // Two passes of 100x70 in workgroups of 64: 2 x 70 and 2 x 100 of them. Each invocation adds up 25
 // texels; with one step less, 24.
 TEST_F(ReplaceRun, a_shorter_loop_changes_its_lines_by_one_step_of_each_invocation) {
@@ -258,6 +309,38 @@ TEST_F(ReplaceRun, wrong_options_are_named) {
   write("x.spv", "SPIR");
   EXPECT_THAT(run("a.tally", "--replace scene.frag=x.spv").standard_error,
               HasSubstr("not a SPIR-V module"));
+}
+
+// The pipeline specializes `width` of discard.frag to 4; its default is 32. Extracted files have
+// the default, and the pipeline specializes the replacement again.
+TEST_F(ReplaceRun, what_is_extracted_keeps_its_specialization_constants) {
+  const auto draw = [&](const std::string& capture, const std::string& options) {
+    return run_script(folder_.path(), "exec \"$TALLY\" run -o " + capture + " --force " + options +
+                                          " -- \"" TALLY_EXPLAINED_APP "\" no-discard");
+  };
+  ASSERT_EQ(draw("before.tally", "").end.shell_status(), 0);
+  EXPECT_THAT(tally("report --by shader before.tally --columns shader,constants").standard_output,
+              HasSubstr("width=4"));
+  for (const char* form :
+       {"-o discard.frag", "--source glsl -o glsl.frag", "-o discard.spvasm", "-o discard.spv"}) {
+    SCOPED_TRACE(form);
+    const std::string options = form, file = options.substr(options.rfind(' ') + 1);
+    ASSERT_EQ(tally("extract discard.frag before.tally " + options).end.shell_status(), 0);
+    if (file.ends_with(".frag")) {
+      EXPECT_THAT(read(file), HasSubstr("layout(constant_id = 0) const float width = 32"));
+    }
+    if (file.ends_with(".spvasm")) {
+      EXPECT_THAT(read(file), ::testing::ContainsRegex("OpSpecConstant %[0-9a-z]+ 32"));
+    }
+    const auto after = draw("after.tally", "--strict --replace discard.frag=" + file);
+    ASSERT_EQ(after.end.shell_status(), 0) << after.standard_error;
+    const auto shaders = tally("report --by shader after.tally --format json");
+    const auto rows = nlohmann::json::parse(shaders.standard_output)["tables"][0]["rows"];
+    const auto found =
+        std::ranges::find_if(rows, [](const auto& row) { return row["stage"] == "fragment"; });
+    ASSERT_NE(found, rows.end());
+    EXPECT_EQ((*found)["discarded"], 4 * 64);
+  }
 }
 
 TEST_F(ReplaceRun, extract_says_why_it_writes_nothing) {

@@ -160,10 +160,11 @@ Result<Extracted> source_of(const analysis::Model& model, uint32_t shader,
 }
 
 int run_extract(const ExtractOptions& options) {
-  const auto model = analysis::open_model(options.capture, {}, analysis::Model::Detail::Batches);
+  auto model = analysis::open_model(options.capture, {}, analysis::Model::Detail::Batches);
   if (!model) return fail(model.error());
   const auto shader = find_shader(*model, options.shader);
   if (!shader) return fail(with_context(shader.error(), options.capture));
+  model->shaders[*shader].constants.clear();  // the pipeline specializes what replaces it, too
   analysis::ShaderCodes codes(*model);
   const auto& code = codes.of(*shader);
   if (!code) return fail(with_context(code.error(), model->shader_names[*shader]));

@@ -18,6 +18,7 @@
 #include "cli/files.h"
 #include "cli/run/child.h"
 #include "cli/run/environment.h"
+#include "cli/run/hints.h"
 #include "store/stream/stream.h"
 
 namespace tally::cli {
@@ -121,10 +122,10 @@ std::string message_of(const CapturedRun& run) {
 
 // Nullopt: there is no such program.
 std::optional<Result<Words>> compile_with(std::vector<std::string> command, const fs::path& made) {
-  const auto run =
-      run_captured(command, environment_strings(current_environment()), kCompilerLimit);
+  Environment environment = current_environment();
+  if (find_program(command.front(), environment["PATH"]).empty()) return std::nullopt;
+  const auto run = run_captured(command, environment_strings(environment), kCompilerLimit);
   if (!run) return Result<Words>(run.error());
-  if (!run->end.by_signal && run->end.number == 127) return std::nullopt;
   if (run->timed_out) return Result<Words>(Error{fmt::format("{} took too long", command.front())});
   if (run->end.shell_status() != 0) {
     return Result<Words>(
