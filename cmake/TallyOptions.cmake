@@ -89,4 +89,10 @@ if(TALLY_FAST_LINKER)
 endif()
 
 # Where the Vulkan loader looks for explicit layers, below the prefix.
-set(TALLY_INSTALL_LAYERDIR ${CMAKE_INSTALL_DATADIR}/vulkan/explicit_layer.d)
+if(WIN32)  # as in the build tree
+  set(TALLY_INSTALL_LAYERDIR ${CMAKE_INSTALL_LIBDIR})
+  set(TALLY_INSTALL_RUNDIR ${CMAKE_INSTALL_LIBDIR}/run)
+else()
+  set(TALLY_INSTALL_LAYERDIR ${CMAKE_INSTALL_DATADIR}/vulkan/explicit_layer.d)
+  set(TALLY_INSTALL_RUNDIR ${CMAKE_INSTALL_DATADIR}/tally/explicit_layer.d)
+endif()

@@ -51,8 +51,10 @@ function(tally_layer name)
     set(TALLY_LAYER_LIBRARY ./${library})
   endif()
   configure_file(${manifest}.in ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${manifest} @ONLY)
-  file(RELATIVE_PATH TALLY_LAYER_LIBRARY
-    /prefix/${TALLY_INSTALL_LAYERDIR} /prefix/${CMAKE_INSTALL_LIBDIR}/${library})
+  if(NOT WIN32)
+    file(RELATIVE_PATH TALLY_LAYER_LIBRARY
+      /prefix/${TALLY_INSTALL_LAYERDIR} /prefix/${CMAKE_INSTALL_LIBDIR}/${library})
+  endif()
   configure_file(${manifest}.in ${CMAKE_CURRENT_BINARY_DIR}/install/${manifest} @ONLY)
   install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/install/${manifest} DESTINATION ${TALLY_INSTALL_LAYERDIR})

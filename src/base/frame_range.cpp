@@ -94,4 +94,28 @@ std::optional<FrameUnit> frame_unit_from_name(std::string_view name) {
   return static_cast<FrameUnit>(found - kFrameUnitNames.begin());
 }
 
+FrameEnds FrameEnds::from(const Settings& settings) {
+  FrameEnds ends;
+  const std::string per = settings.text("frame_per", "present");
+  const std::string label = settings.text("frame_label", "");
+  const auto unit = frame_unit_from_name(per);
+  ends.unit = unit.value_or(FrameUnit::Present);
+  if (!unit) {
+    log(LogLevel::Warning,
+        "setting frame_per is \"{}\", not present, submit, label, fence or queue-idle; frames end "
+        "at presents",
+        per);
+  }
+  if (label.empty()) return ends;
+  ends.unit = FrameUnit::Label;
+  Result<platform::Regex> pattern = platform::Regex::compile(label);
+  if (pattern) {
+    ends.label = std::move(*pattern);
+  } else {
+    log(LogLevel::Warning, "setting frame_label is {}; every label ends a frame",
+        pattern.error().message);
+  }
+  return ends;
+}
+
 }  // namespace tally

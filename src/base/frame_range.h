@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "platform/regex.h"
 
 namespace tally {
 
@@ -60,26 +60,10 @@ inline constexpr std::array<std::string_view, 5> kFrameUnitNames = {"present", "
                                                                     "fence", "queue-idle"};
 std::optional<FrameUnit> frame_unit_from_name(std::string_view name);
 
-// An extended regular expression of POSIX that is searched in the names of labels. Thread-safe.
-class LabelPattern {
- public:
-  // An error says what is wrong, and at which character.
-  static Result<LabelPattern> compile(const std::string& text);
-
-  bool matches(const char* name) const;
-
- private:
-  struct Compiled;
-  explicit LabelPattern(std::shared_ptr<const Compiled> compiled)
-      : compiled_(std::move(compiled)) {}
-
-  std::shared_ptr<const Compiled> compiled_;
-};
-
 // The settings frame_per and frame_label.
 struct FrameEnds {
   FrameUnit unit = FrameUnit::Present;
-  std::optional<LabelPattern> label;  // with FrameUnit::Label; none: all labels
+  std::optional<platform::Regex> label;  // with FrameUnit::Label; none: all labels
 
   static FrameEnds from(const Settings& settings);
 };

@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "platform/files.h"
-#include "platform/kept_fd.h"
 
 namespace tally {
 namespace {

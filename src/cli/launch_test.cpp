@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "cli/files.h"
-#include "cli/run/child.h"
 #include "cli/run/hints.h"
 #include "cli/testing/test_folder.h"
+#include "platform/program.h"
 
 namespace tally::cli {
 namespace {
@@ -61,8 +61,8 @@ TEST_F(Folder, program_with_elevated_rights_is_known_to_load_no_layers) {
 }
 
 TEST(CapturedRun, keeps_both_streams_and_the_status) {
-  const auto run = run_captured({"sh", "-c", "echo out; echo err >&2; exit 3"},
-                                {"PATH=/bin:/usr/bin"}, std::chrono::seconds(10));
+  const auto run = platform::run_captured({"sh", "-c", "echo out; echo err >&2; exit 3"},
+                                          {"PATH=/bin:/usr/bin"}, std::chrono::seconds(10));
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(run->standard_output, "out\n");
   EXPECT_EQ(run->standard_error, "err\n");
@@ -70,7 +70,8 @@ TEST(CapturedRun, keeps_both_streams_and_the_status) {
 }
 
 TEST(CapturedRun, kills_a_program_that_exceeds_the_limit) {
-  const auto run = run_captured({"sleep", "100"}, {"PATH=/bin:/usr/bin"}, std::chrono::seconds(1));
+  const auto run =
+      platform::run_captured({"sleep", "100"}, {"PATH=/bin:/usr/bin"}, std::chrono::seconds(1));
   ASSERT_TRUE(run.ok());
   EXPECT_TRUE(run->timed_out);
 }

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/run/child.h"
+#include "platform/program.h"
 
 namespace {
 
@@ -88,7 +88,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  tally::cli::prepare_process();
+  tally::platform::prepare_process();
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& error) {

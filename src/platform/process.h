@@ -1,5 +1,7 @@
-// The environment, the standard streams, the threads and the end of this process.
+// This process: its program, environment, standard streams, threads and end.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -9,12 +11,23 @@
 
 namespace tally::platform {
 
+// 0: not known.
+pid_t parent_process();
+
+// The file of this process's program; empty if it is not known.
+std::string executable_path();
+
+std::vector<std::string> command_line();
+
 // nullptr: it is not set, or the program is privileged. Then whoever started the program must not
 // choose its files.
 const char* trusted_variable(const char* name);
 
 // The environment as "NAME=value".
 std::vector<std::string> variables();
+
+// Separates the entries of a list in a variable: ":" on Linux, ";" on Windows.
+char list_separator();
 
 bool is_terminal(std::FILE* stream);
 
@@ -44,9 +57,9 @@ class QuietScope {
   SignalSet before_;
 };
 
-// Calls `function` when the process exits, while its other threads still run. Windows ends them
-// before it calls anything: there it is not called.
-void before_exit(void (*function)());
+// Calls `function` when the process exits, while its other threads still run; if `also_quickly`,
+// also in quick_exit(). Windows ends them before it calls anything: there it is not called.
+void before_exit(void (*function)(), bool also_quickly = false);
 
 // Keeps the library that it is linked into loaded. On Linux an option of the linker does it.
 void stay_loaded();

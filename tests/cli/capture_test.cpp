@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 class Capture : public testing::Test {
  protected:
-  cli::CapturedRun run(const std::string& options, const std::string& arguments) {
+  platform::CapturedRun run(const std::string& options, const std::string& arguments) {
     return run_script(folder_.path(),
                       "exec \"$TALLY\" run " + options + " -- \"$APP\" " + arguments);
   }

@@ -24,8 +24,8 @@ using testing::MatchesRegex;
 
 class Commands : public testing::Test {
  protected:
-  cli::CapturedRun tally(const std::vector<std::string>& arguments,
-                         const std::vector<std::string>& variables = {}) {
+  platform::CapturedRun tally(const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& variables = {}) {
     return run_tally(folder_.path(), arguments, variables);
   }
 

@@ -81,7 +81,7 @@ class CoverageCommand : public testing::Test {
     });
   }
 
-  cli::CapturedRun tally(const std::vector<std::string>& arguments) {
+  platform::CapturedRun tally(const std::vector<std::string>& arguments) {
     return run_tally(folder_.path(), arguments);
   }
 

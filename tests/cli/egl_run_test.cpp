@@ -19,8 +19,8 @@ using ::testing::IsEmpty;
 
 class EglRun : public ::testing::Test {
  protected:
-  cli::CapturedRun run(const std::string& options, const std::string& application,
-                       const std::vector<std::string>& variables = {}) {
+  platform::CapturedRun run(const std::string& options, const std::string& application,
+                            const std::vector<std::string>& variables = {}) {
     return run_script(folder_.path(),
                       "exec \"$TALLY\" run -o a.tally " + options + " -- \"$APP\" " + application,
                       variables);

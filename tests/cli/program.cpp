@@ -26,8 +26,8 @@ cli::Environment clean_environment() {
 
 }  // namespace
 
-cli::CapturedRun run_script(const std::string& folder, const std::string& script,
-                            const std::vector<std::string>& variables) {
+platform::CapturedRun run_script(const std::string& folder, const std::string& script,
+                                 const std::vector<std::string>& variables) {
   cli::Environment environment = clean_environment();
   environment["TALLY"] = TALLY_PROGRAM;
   environment["APP"] = TALLY_LAUNCHED_APP;
@@ -36,14 +36,15 @@ cli::CapturedRun run_script(const std::string& folder, const std::string& script
     environment[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
   const std::string whole = "cd " + quoted(folder) + " || exit 98\n" + script;
-  auto run = cli::run_captured({"/bin/bash", "-c", whole}, cli::environment_strings(environment),
-                               std::chrono::seconds(120));
+  auto run = platform::run_captured(
+      {"/bin/bash", "-c", whole}, cli::environment_strings(environment), std::chrono::seconds(120));
   if (!run) throw std::runtime_error(run.error().message);
   return std::move(*run);
 }
 
-cli::CapturedRun run_tally(const std::string& folder, const std::vector<std::string>& arguments,
-                           const std::vector<std::string>& variables) {
+platform::CapturedRun run_tally(const std::string& folder,
+                                const std::vector<std::string>& arguments,
+                                const std::vector<std::string>& variables) {
   std::string script = "exec \"$TALLY\"";
   for (const std::string& argument : arguments) script += " " + quoted(argument);
   return run_script(folder, script, variables);

@@ -4,17 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/child.h"
+#include "platform/program.h"
 
 namespace tally::test {
 
 // Runs `tally` in `folder` as the working directory. Variables of Vulkan and Tally in the tests'
 // environment are not passed on; `variables` ("NAME=value") are.
-cli::CapturedRun run_tally(const std::string& folder, const std::vector<std::string>& arguments,
-                           const std::vector<std::string>& variables = {});
+platform::CapturedRun run_tally(const std::string& folder,
+                                const std::vector<std::string>& arguments,
+                                const std::vector<std::string>& variables = {});
 
 // Runs `script` with the shell in `folder`; $TALLY is the program, $APP the launched application.
-cli::CapturedRun run_script(const std::string& folder, const std::string& script,
-                            const std::vector<std::string>& variables = {});
+platform::CapturedRun run_script(const std::string& folder, const std::string& script,
+                                 const std::vector<std::string>& variables = {});
 
 }  // namespace tally::test

@@ -22,11 +22,11 @@ using testing::HasSubstr;
 
 class RegionRun : public testing::Test {
  protected:
-  cli::CapturedRun run(const std::string& options, const std::string& arguments) {
+  platform::CapturedRun run(const std::string& options, const std::string& arguments) {
     return run_script(folder_.path(), "exec \"$TALLY\" run -o lanterns.tally --force " + options +
                                           " -- \"" TALLY_LANTERNS "\" " + arguments);
   }
-  cli::CapturedRun report(const std::string& options) {
+  platform::CapturedRun report(const std::string& options) {
     return run_script(folder_.path(), "exec \"$TALLY\" report " + options + " lanterns.tally");
   }
   nlohmann::json rows(const std::string& options) {

@@ -20,14 +20,14 @@ using ::testing::Not;
 
 class ReplaceRun : public testing::Test {
  protected:
-  cli::CapturedRun run(const std::string& capture, const std::string& options) {
+  platform::CapturedRun run(const std::string& capture, const std::string& options) {
     return run_script(folder_.path(), "exec \"$TALLY\" run -o " + capture + " --force " + options +
                                           " -- \"" TALLY_LANTERNS
                                           "\" --frames 1 --size 100x70 "
                                           "--png " +
                                           capture + ".png");
   }
-  cli::CapturedRun tally(const std::string& arguments) {
+  platform::CapturedRun tally(const std::string& arguments) {
     return run_script(folder_.path(), "exec \"$TALLY\" " + arguments);
   }
   std::string read(const std::string& file) {

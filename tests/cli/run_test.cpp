@@ -21,12 +21,12 @@ using testing::HasSubstr;
 
 class Run : public testing::Test {
  protected:
-  cli::CapturedRun tally(std::vector<std::string> arguments,
-                         const std::vector<std::string>& variables = {}) {
+  platform::CapturedRun tally(std::vector<std::string> arguments,
+                              const std::vector<std::string>& variables = {}) {
     arguments.insert(arguments.begin(), "run");
     return run_tally(folder_.path(), arguments, variables);
   }
-  cli::CapturedRun script(const std::string& text) { return run_script(folder_.path(), text); }
+  platform::CapturedRun script(const std::string& text) { return run_script(folder_.path(), text); }
   bool exists(const std::string& name) const { return std::filesystem::exists(folder_.file(name)); }
 
   store::TestDirectory folder_;

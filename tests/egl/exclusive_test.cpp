@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/kept_fd.h"
+#include "platform/files.h"
 #include "platform/system_lock.h"
 #include "support/kit.h"
 

@@ -147,7 +147,7 @@ std::vector<std::string> run(const Scenario& scenario, const std::optional<Order
     auto writer =
         store::require(store::Writer::create(folder.file("a.tally"), {.tool_version = "test"}));
     collector = store::require(store::Collector::start(std::move(writer), folder.path()));
-    setenv("TALLY_CAPTURE_SOCKET", collector->socket_path().c_str(), 1);
+    setenv("TALLY_CAPTURE_SOCKET", collector->name().c_str(), 1);
   }
   faults().order(order);
   const Seen seen = run_program(scenario);

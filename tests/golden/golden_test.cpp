@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/run/child.h"
 #include "cli/run/environment.h"
+#include "platform/program.h"
 #include "sample_capture.h"
 #include "store/testing/test_capture.h"
 
@@ -61,10 +61,10 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-cli::CapturedRun report(const std::string& file, std::vector<std::string> arguments) {
+platform::CapturedRun report(const std::string& file, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {TALLY_PROGRAM, "report", file});
-  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()),
-                               std::chrono::seconds(60));
+  auto run = platform::run_captured(arguments, cli::environment_strings(cli::current_environment()),
+                                    std::chrono::seconds(60));
   if (!run) throw std::runtime_error(run.error().message);
   return std::move(*run);
 }
@@ -83,7 +83,7 @@ TEST_P(Golden, report_of_the_sample_is_as_expected) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally");
   write_sample_capture(file);
-  const cli::CapturedRun run = report(file, GetParam().arguments);
+  const platform::CapturedRun run = report(file, GetParam().arguments);
   ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
   EXPECT_EQ(run.standard_error, "");
   expect_text(replaced(run.standard_output, directory.path(), "DIRECTORY"), GetParam().name);
@@ -101,8 +101,8 @@ void expect_coverage(const std::vector<std::string>& options, const std::string&
   std::vector<std::string> arguments{TALLY_PROGRAM, "coverage", file, file};
   arguments.insert(arguments.end(), options.begin(), options.end());
   if (!options.empty()) arguments.insert(arguments.end(), {"-o", written});
-  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()),
-                               std::chrono::seconds(60));
+  auto run = platform::run_captured(arguments, cli::environment_strings(cli::current_environment()),
+                                    std::chrono::seconds(60));
   ASSERT_TRUE(run.ok());
   ASSERT_EQ(run->end.shell_status(), 0) << run->standard_error;
   std::stringstream output;
@@ -130,8 +130,8 @@ void expect_diff(std::vector<std::string> options, const std::string& name) {
   write_sample_capture(before);
   write_sample_capture(after, 11);
   options.insert(options.begin(), {TALLY_PROGRAM, "diff", before, after});
-  auto run = cli::run_captured(options, cli::environment_strings(cli::current_environment()),
-                               std::chrono::seconds(60));
+  auto run = platform::run_captured(options, cli::environment_strings(cli::current_environment()),
+                                    std::chrono::seconds(60));
   ASSERT_TRUE(run.ok());
   ASSERT_EQ(run->end.shell_status(), 1) << run->standard_error;
   expect_text(replaced(run->standard_output, directory.path(), "DIRECTORY"), name);
@@ -151,7 +151,7 @@ TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
   write_sample_capture(file);
   for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label",
                          "region", "function", "call-tree"}) {
-    const cli::CapturedRun run = report(file, {"--by", by, "--format", "json"});
+    const platform::CapturedRun run = report(file, {"--by", by, "--format", "json"});
     ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
     const auto json = nlohmann::json::parse(run.standard_output);
     ASSERT_EQ(json["tables"].size(), 1u);

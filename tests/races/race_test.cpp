@@ -76,7 +76,7 @@ class Races : public testing::Test {
     auto writer = store::Writer::create(folder_.file("a.tally"), {.tool_version = "test"});
     auto collector = store::Collector::start(std::move(*writer), folder_.path());
     collector_ = std::move(*collector);
-    setenv("TALLY_CAPTURE_SOCKET", collector_->socket_path().c_str(), 1);
+    setenv("TALLY_CAPTURE_SOCKET", collector_->name().c_str(), 1);
   }
   void TearDown() override { unsetenv("TALLY_CAPTURE_SOCKET"); }
 

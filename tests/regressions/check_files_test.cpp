@@ -35,7 +35,7 @@ class CheckFiles : public testing::Test {
     scene.finish();
   }
 
-  cli::CapturedRun tally(const std::vector<std::string>& arguments) {
+  platform::CapturedRun tally(const std::vector<std::string>& arguments) {
     return run_tally(folder_.path(), arguments, {});
   }
 

@@ -23,6 +23,7 @@
 #include "capture/layer/device_setup.h"
 #include "capture/record/region_capture.h"
 #include "capture/send/packet_builder.h"
+#include "platform/process.h"
 #include "store/stream/clock.h"
 #include "vk/chain.h"
 #include "vk/layer.h"
@@ -299,8 +300,7 @@ void watch_exit() {
   static std::atomic<int> times = 0;
   device_owner = ::getpid();
   if (times.fetch_add(1) >= kMaxTimes) return;
-  std::atexit(at_exit);
-  std::at_quick_exit(at_exit);
+  platform::before_exit(at_exit, /*also_quickly=*/true);
 }
 
 void announce_not_captured(StreamConnection& connection, const stream::Device& description) {

@@ -44,7 +44,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 int run_client(const SessionOptions& options, store::Collector& collector,
                const store::TestDirectory& directory) {
   std::map<std::string, std::string> more = options.environment;
-  more.insert({{"TALLY_CAPTURE_SOCKET", collector.socket_path()},
+  more.insert({{"TALLY_CAPTURE_SOCKET", collector.name()},
                {"TALLY_PROFILING_LOCK", "tally-session-" + std::to_string(getpid())},
                {"TALLY_TEST_NATIVE_REPORT", directory.file("broken")},
                {"TALLY_TEST_NATIVE_BEGINS", directory.file("begins")},

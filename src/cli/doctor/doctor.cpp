@@ -1,7 +1,5 @@
 // `tally doctor`: checks that everything that a capture needs is present, and suggests remedies.
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +14,8 @@
 #include "cli/doctor/findings.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "platform/files.h"
+#include "platform/program.h"
 #include "report/html/page.h"
 #include "report/table/display_text.h"
 
@@ -47,12 +47,8 @@ std::vector<PathFact> device_nodes() {
 std::vector<std::string> load_errors(const LayerSet& layers) {
   std::vector<std::string> errors;
   for (const LayerFiles& layer : layers.layers) {
-    void* library = dlopen(layer.library.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (library == nullptr) {
-      errors.emplace_back(dlerror());
-    } else {
-      dlclose(library);
-    }
+    const auto library = platform::Library::open(layer.library.string());
+    if (!library) errors.push_back(library.error().message);
   }
   return errors;
 }
@@ -117,8 +113,7 @@ DoctorFacts gather_facts() {
   facts.egl_files = find_egl_files(own_executable(), folder ? folder->path() : fs::path());
   facts.egl_library = detect_egl_library();
   facts.egl = probe_egl(with_tally_egl(facts.environment, facts.egl_files));
-  const std::string temporary = value_of(facts.environment, "TMPDIR");
-  facts.temporary_folder = inspect_path(temporary.empty() ? "/tmp" : temporary);
+  facts.temporary_folder = inspect_path(platform::temporary_folder());
   if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR");
       !runtime.empty()) {
     facts.runtime_folder = inspect_path(runtime);

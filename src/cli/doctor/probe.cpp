@@ -1,10 +1,6 @@
 #include "cli/doctor/probe.h"
 
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <tally/egl_brcm.h>
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newest.h>
 #include <vulkan/vulkan_core.h>
@@ -17,7 +13,7 @@
 
 #include "catalogue/catalogue.h"
 #include "cli/command.h"
-#include "cli/run/child.h"
+#include "platform/program.h"
 
 namespace tally::cli {
 
@@ -55,6 +51,39 @@ Result<VulkanProbe> probe_from_json(const std::string& text) {
   } catch (const nlohmann::json::exception& error) {
     return Error{fmt::format("its answer cannot be read: {}", error.what())};
   }
+}
+
+namespace {
+
+constexpr std::chrono::seconds kLimit{60};
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  const size_t line = text.find_last_of('\n');
+  return line == std::string::npos ? text : text.substr(line + 1);
+}
+
+std::string describe_failure(const platform::CapturedRun& run) {
+  if (run.timed_out) return fmt::format("did not answer within {} s", kLimit.count());
+  const std::string end = run.end.by_signal
+                              ? "was terminated by " + platform::signal_name(run.end.number)
+                              : fmt::format("ended with status {}", run.end.number);
+  const std::string words = last_line(run.standard_error);
+  return words.empty() ? end : end + ", saying: " + words;
+}
+
+}  // namespace
+
+Result<std::string> run_probe_process(const std::string& command, const Environment& environment) {
+  const auto run = platform::run_captured({own_executable().string(), command},
+                                          environment_strings(environment), kLimit);
+  if (!run) return run.error();
+  // The driver may write to standard output as well; the answer is the last line.
+  std::string answer = last_line(run->standard_output);
+  if (run->timed_out || run->end.by_signal || !answer.starts_with('{')) {
+    return Error{describe_failure(*run)};
+  }
+  return answer;
 }
 
 VulkanProbe probe_vulkan(const Environment& environment) {
@@ -113,18 +142,17 @@ std::vector<Item> enumerate(Call call, Item blank = {}) {
 }
 
 bool open_loader(Loader& loader, VulkanProbe& probe) {
-  void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    probe.loader_error = dlerror();
+  const auto library = platform::Library::open(platform::vulkan_loader());
+  if (!library) {
+    probe.loader_error = library.error().message;
     return false;
   }
-  loader.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
+  loader.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(library->find("vkGetInstanceProcAddr"));
   if (loader.get == nullptr) {
-    probe.loader_error = "libvulkan.so.1 has no vkGetInstanceProcAddr";
+    probe.loader_error = platform::vulkan_loader() + " has no vkGetInstanceProcAddr";
     return false;
   }
-  Dl_info where{};
-  if (dladdr(reinterpret_cast<void*>(loader.get), &where) != 0) probe.loader_path = where.dli_fname;
+  probe.loader_path = library->path();
   uint32_t version = VK_API_VERSION_1_0;
   const auto ask =
       loader.function<PFN_vkEnumerateInstanceVersion>(nullptr, "vkEnumerateInstanceVersion");
@@ -399,11 +427,6 @@ VulkanProbe probe_vulkan_here() {
   return probe;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedCounter, name, unit, denominator)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedGroup, name, max_active, counters)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EglProbe, library_error, display_error, version, vendor,
-                                   has_extension, groups, died)
-
 size_t EglProbe::counter_count() const {
   size_t count = 0;
   for (const ProbedGroup& group : groups) count += group.counters.size();
@@ -415,147 +438,6 @@ std::string EglProbe::why_unavailable() const {
   if (!library_error.empty()) return "EGL is missing: " + library_error;
   if (!display_error.empty()) return "EGL has no display without a window: " + display_error;
   return has_extension ? "" : "EGL does not list EGL_BRCM_performance_counters";
-}
-
-EglProbe probe_egl(const Environment& environment) {
-  EglProbe probe;
-  const auto answer = run_probe_process("probe-egl", environment);
-  if (!answer) {
-    probe.died = answer.error().message;
-    return probe;
-  }
-  // The JSON library reports an unexpected structure by an exception, which ends here.
-  try {
-    return nlohmann::json::parse(*answer).get<EglProbe>();
-  } catch (const nlohmann::json::exception& error) {
-    probe.died = std::string("returned an answer that cannot be parsed: ") + error.what();
-    return probe;
-  }
-}
-
-void add_egl_probe(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("probe-egl", "Internal: the EGL probe of list and doctor");
-  command->group("");  // not shown in --help
-  command->callback([&chosen] {
-    chosen = [] {
-      const nlohmann::json json = probe_egl_here();
-      return print("\n" + json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                   "\n");
-    };
-  });
-}
-
-namespace {
-
-constexpr std::string_view kExtension = "EGL_BRCM_performance_counters";
-
-// libEGL, which stays open until the process ends.
-class Egl {
- public:
-  bool open() {
-    library_ = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library_ != nullptr && symbol<decltype(&::eglGetProcAddress)>("eglGetProcAddress");
-  }
-  template <typename Function>
-  Function symbol(const char* name) const {
-    return reinterpret_cast<Function>(dlsym(library_, name));
-  }
-  template <typename Function>
-  Function function(const char* name) const {
-    const auto get = symbol<decltype(&::eglGetProcAddress)>("eglGetProcAddress");
-    return reinterpret_cast<Function>(get(name));
-  }
-
- private:
-  void* library_ = nullptr;
-};
-#define SYMBOL(egl, name) (egl).symbol<decltype(&::name)>(#name)
-
-// Opens the first display that works without a window.
-EGLDisplay open_display(const Egl& egl, std::string& error) {
-  const auto initialize = SYMBOL(egl, eglInitialize);
-  const auto platform_display =
-      egl.function<PFNEGLGETPLATFORMDISPLAYEXTPROC>("eglGetPlatformDisplayEXT");
-  const auto devices = egl.function<PFNEGLQUERYDEVICESEXTPROC>("eglQueryDevicesEXT");
-  std::vector<EGLDisplay> candidates;
-  if (platform_display != nullptr) {
-    candidates.push_back(platform_display(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr));
-    std::array<EGLDeviceEXT, 1> device{};
-    EGLint count = 0;
-    if (devices != nullptr && devices(1, device.data(), &count) && count > 0) {
-      candidates.push_back(platform_display(EGL_PLATFORM_DEVICE_EXT, device[0], nullptr));
-    }
-  }
-  candidates.push_back(SYMBOL(egl, eglGetDisplay)(EGL_DEFAULT_DISPLAY));
-  for (const EGLDisplay display : candidates) {
-    if (display != EGL_NO_DISPLAY && initialize(display, nullptr, nullptr)) return display;
-  }
-  error = fmt::format("error {:#x}", SYMBOL(egl, eglGetError)());
-  return EGL_NO_DISPLAY;
-}
-
-class CounterEnumerator {
- public:
-  explicit CounterEnumerator(const Egl& egl)
-      : constant_(
-            egl.function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM")),
-        group_info_(
-            egl.function<PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC>("eglGetPerfCounterGroupInfoBRCM")),
-        counter_info_(egl.function<PFNEGLGETPERFCOUNTERINFOBRCMPROC>("eglGetPerfCounterInfoBRCM")) {
-  }
-
-  std::vector<ProbedGroup> groups() const {
-    std::vector<ProbedGroup> found;
-    if (!constant_ || !group_info_ || !counter_info_) return found;
-    const EGLint longest = constant_(EGL_MAX_COUNTER_STRING_LEN_BRCM);
-    std::string name(static_cast<size_t>(longest) + 1, '\0'), unit = name;
-    for (EGLint g = 0; g < constant_(EGL_NUM_COUNTER_GROUPS_BRCM); g++) {
-      EGLint counters = 0, active = 0;
-      if (!group_info_(g, longest, name.data(), &counters, &active)) break;
-      ProbedGroup& group = found.emplace_back(ProbedGroup{name.c_str(), active, {}});
-      for (EGLint c = 0; c < counters; c++) {
-        EGLuint64BRCM denominator = 1;
-        if (!counter_info_(g, c, nullptr, nullptr, &denominator, longest, name.data(), longest,
-                           unit.data())) {
-          break;
-        }
-        group.counters.push_back({name.c_str(), unit.c_str(), denominator});
-      }
-    }
-    return found;
-  }
-
- private:
-  PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC constant_;
-  PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC group_info_;
-  PFNEGLGETPERFCOUNTERINFOBRCMPROC counter_info_;
-};
-
-}  // namespace
-
-EglProbe probe_egl_here() {
-  EglProbe probe;
-  Egl egl;
-  if (!egl.open()) {
-    const char* const error = dlerror();
-    probe.library_error = error != nullptr ? error : "libEGL.so.1 lacks eglGetProcAddress";
-    return probe;
-  }
-  const EGLDisplay display = open_display(egl, probe.display_error);
-  if (display == EGL_NO_DISPLAY) return probe;
-  const auto query = SYMBOL(egl, eglQueryString);
-  const auto text = [&](EGLint name) {
-    const char* const value = query(display, name);
-    return std::string(value != nullptr ? value : "");
-  };
-  probe.version = text(EGL_VERSION);
-  probe.vendor = text(EGL_VENDOR);
-  probe.has_extension =
-      (" " + text(EGL_EXTENSIONS) + " ").find(" " + std::string(kExtension) + " ") !=
-      std::string::npos;
-  if (probe.has_extension) probe.groups = CounterEnumerator(egl).groups();
-  SYMBOL(egl, eglTerminate)(display);
-  return probe;
 }
 
 }  // namespace tally::cli

@@ -16,6 +16,11 @@
 
 namespace tally::cli {
 
+// Queries a driver in a separate process, so that a driver that crashes ends only that process.
+// Returns the last line that `tally COMMAND` writes in this environment. The error describes how
+// the process failed; it follows the words "the X probe".
+Result<std::string> run_probe_process(const std::string& command, const Environment& environment);
+
 struct ProbedLayer {
   std::string name;
   std::string version;  // of the specification that it was written for

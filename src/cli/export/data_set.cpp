@@ -29,8 +29,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/run/child.h"
 #include "cli/run/environment.h"
+#include "platform/program.h"
 #include "report/export/data_set.h"
 
 namespace tally::cli {
@@ -52,9 +52,10 @@ constexpr const char* kVariables[] = {"GITHUB_SHA",       "CI_COMMIT_SHA",    "B
 
 // A revision of the checkout around the current folder, as git describes it.
 std::optional<Commit> git_commit(const std::string& revision, const Environment& environment) {
-  const auto run = run_captured({"git", "show", "--no-patch", "--no-show-signature",
-                                 "--format=%H %ct", "--end-of-options", revision + "^{commit}"},
-                                environment_strings(environment), kGitLimit);
+  const auto run =
+      platform::run_captured({"git", "show", "--no-patch", "--no-show-signature", "--format=%H %ct",
+                              "--end-of-options", revision + "^{commit}"},
+                             environment_strings(environment), kGitLimit);
   if (!run || run->timed_out || run->end.shell_status() != 0) return std::nullopt;
   const std::string& text = run->standard_output;
   const size_t space = text.find(' ');

@@ -37,9 +37,9 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "cli/report/top_view.h"
-#include "cli/run/child.h"
 #include "cli/run/control.h"
 #include "cli/run/environment.h"
+#include "platform/program.h"
 #include "report/table/display_text.h"
 #include "report/table/header.h"
 #include "store/read/reader.h"
@@ -84,9 +84,9 @@ Result<TopApplication> TopApplication::start(const std::vector<std::string>& opt
   words.insert(words.end(), application.begin(), application.end());
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   pid_t pid = -1;
-  const int error =
-      spawn_program(&pid, words, environment_strings(current_environment()),
-                    {.streams = {nothing.get(), file.get(), file.get()}, .new_session = true});
+  const int error = platform::spawn_program(
+      &pid, words, environment_strings(current_environment()),
+      {.streams = {nothing.get(), file.get(), file.get()}, .new_session = true});
   if (error != 0) return Error{fmt::format("{}: {}", program, std::strerror(error))};
   return TopApplication(pid);
 }
@@ -266,7 +266,7 @@ volatile sig_atomic_t asked_to_end = 0;
 
 void end_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
-    set_disposition(signal, [](int) { asked_to_end = 1; });
+    platform::set_disposition(signal, [](int) { asked_to_end = 1; });
 }
 
 class Top {

@@ -1,12 +1,14 @@
 #include "cli/run/environment.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
 #include <optional>
+
+#include "platform/process.h"
+#include "platform/program.h"
 
 namespace tally::cli {
 
@@ -22,9 +24,8 @@ std::string value_or(const Environment& environment, const std::string& name,
 
 Environment current_environment() {
   Environment result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    const size_t equals = text.find('=');
+  for (const std::string& text : platform::variables()) {
+    const size_t equals = text.find('=', 1);  // names of Windows' own begin with one
     if (equals != std::string::npos)
       result.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -34,13 +35,6 @@ Environment current_environment() {
 std::string value_of(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
-}
-
-std::vector<char*> c_strings(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
-  result.push_back(nullptr);
-  return result;
 }
 
 std::vector<std::string> environment_strings(const Environment& environment) {
@@ -53,9 +47,9 @@ std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> entries;
   size_t start = 0;
   while (start <= list.size()) {
-    const size_t colon = std::min(list.find(':', start), list.size());
-    if (colon > start) entries.push_back(list.substr(start, colon - start));
-    start = colon + 1;
+    const size_t end = std::min(list.find(platform::list_separator(), start), list.size());
+    if (end > start) entries.push_back(list.substr(start, end - start));
+    start = end + 1;
   }
   return entries;
 }
@@ -63,7 +57,7 @@ std::vector<std::string> split_list(const std::string& list) {
 std::string join_list(const std::vector<std::string>& entries) {
   std::string list;
   for (const std::string& entry : entries) {
-    if (!list.empty()) list += ':';
+    if (!list.empty()) list += platform::list_separator();
     list += entry;
   }
   return list;
@@ -71,6 +65,7 @@ std::string join_list(const std::vector<std::string>& entries) {
 
 std::vector<std::filesystem::path> loader_folders(const Environment& environment,
                                                   const std::string& kind) {
+  if (!platform::loader_reads_folders()) return {};
   const std::string home = value_of(environment, "HOME");
   std::vector<std::string> roots;
   const auto add = [&roots](const std::string& list) {
@@ -172,10 +167,7 @@ std::vector<fs::path> library_folders(const fs::path& prefix) {
           prefix / "lib"};
 }
 
-fs::path own_executable() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
-}
+fs::path own_executable() { return platform::executable_path(); }
 
 std::string document(const std::string& page) {
   const fs::path installed =
@@ -191,9 +183,13 @@ Result<LayerSet> find_layers(const fs::path& executable) {
         "mounted?"};
   }
   const fs::path prefix = executable.parent_path().parent_path();
-  const std::vector<fs::path> candidates = {
-      prefix / "lib", prefix / "share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d",
-      "/usr/share/vulkan/explicit_layer.d"};
+  std::vector<fs::path> candidates = {prefix / "lib", prefix / "share/vulkan/explicit_layer.d"};
+  std::vector<fs::path> run_folders = {prefix / "lib/run", prefix / "share/tally/explicit_layer.d"};
+  if (platform::loader_reads_folders()) {
+    candidates.emplace_back("/etc/vulkan/explicit_layer.d");
+    candidates.emplace_back("/usr/share/vulkan/explicit_layer.d");
+    run_folders.emplace_back("/usr/share/tally/explicit_layer.d");
+  }
   LayerSet set;
   for (const char* name : {kCountersLayer, kCaptureLayer}) {
     std::optional<LayerFiles> found;
@@ -211,8 +207,7 @@ Result<LayerSet> find_layers(const fs::path& executable) {
     set.layers.push_back(std::move(*found));
   }
   const fs::path run_manifest = "VkLayer_tally_run.json";
-  for (const fs::path& folder : {prefix / "lib/run", prefix / "share/tally/explicit_layer.d",
-                                 fs::path("/usr/share/tally/explicit_layer.d")}) {
+  for (const fs::path& folder : run_folders) {
     std::error_code ignored;
     if (set.run_folder.empty() && fs::exists(folder / run_manifest, ignored))
       set.run_folder = folder;

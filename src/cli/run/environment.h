@@ -22,11 +22,8 @@ std::string value_of(const Environment& environment, const std::string& name);
 // The variables as "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
-// The strings as exec takes them: with a null pointer at the end. They must outlive it.
-std::vector<char*> c_strings(const std::vector<std::string>& strings);
-
 // The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
-// environment, in its search order.
+// environment, in its search order. None on Windows.
 std::vector<std::filesystem::path> loader_folders(const Environment& environment,
                                                   const std::string& kind);
 
@@ -45,7 +42,7 @@ void add_instance_layers(Environment& environment, const std::vector<std::string
 // loaders before 1.3.207 use.
 void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests);
 
-// Splits and joins a list separated by colons. Empty entries are dropped.
+// Splits and joins a list of a variable (platform::list_separator). Empty entries are dropped.
 std::vector<std::string> split_list(const std::string& list);
 std::string join_list(const std::vector<std::string>& entries);
 

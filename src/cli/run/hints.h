@@ -32,9 +32,6 @@ std::optional<std::string> container_advice(const std::vector<std::string>& comm
 std::string program_of(const std::vector<std::string>& command_line,
                        const std::string& search_path);
 
-// The file of a program that is searched in `search_path`; empty if there is none.
-std::string find_program(const std::string& program, const std::string& search_path);
-
 // The beginning of a file: enough of a script to see what it runs.
 std::string beginning_of(const std::string& file);
 

@@ -1,6 +1,5 @@
 #include "cli/run/replace.h"
 
-#include <fcntl.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -16,9 +15,8 @@
 #include "base/file.h"
 #include "catalogue/catalogue.h"
 #include "cli/files.h"
-#include "cli/run/child.h"
 #include "cli/run/environment.h"
-#include "cli/run/hints.h"
+#include "platform/program.h"
 #include "store/stream/stream.h"
 
 namespace tally::cli {
@@ -104,7 +102,7 @@ bool is_spirv(std::string_view bytes) {
 }
 
 // The lines of a compiler's output that name errors, or else its first lines, in one line.
-std::string message_of(const CapturedRun& run) {
+std::string message_of(const platform::CapturedRun& run) {
   std::vector<std::string> errors, lines;
   const std::string all = run.standard_output + run.standard_error;
   for (size_t begin = 0; begin < all.size();) {
@@ -122,9 +120,11 @@ std::string message_of(const CapturedRun& run) {
 
 // Nullopt: there is no such program.
 std::optional<Result<Words>> compile_with(std::vector<std::string> command, const fs::path& made) {
-  Environment environment = current_environment();
-  if (find_program(command.front(), environment["PATH"]).empty()) return std::nullopt;
-  const auto run = run_captured(command, environment_strings(environment), kCompilerLimit);
+  const Environment environment = current_environment();
+  if (platform::find_program(command.front(), value_of(environment, "PATH")).empty())
+    return std::nullopt;
+  const auto run =
+      platform::run_captured(command, environment_strings(environment), kCompilerLimit);
   if (!run) return Result<Words>(run.error());
   if (run->timed_out) return Result<Words>(Error{fmt::format("{} took too long", command.front())});
   if (run->end.shell_status() != 0) {

@@ -2,9 +2,6 @@
 // application.
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +16,6 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/options.h"
-#include "cli/run/child.h"
 #include "cli/run/control.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
@@ -27,6 +23,7 @@
 #include "cli/run/replace.h"
 #include "cli/run/run_end.h"
 #include "cli/run/run_options.h"
+#include "platform/program.h"
 #include "report/html/page.h"
 #include "store/read/reader.h"
 #include "store/write/collector.h"
@@ -115,7 +112,8 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
   while (true) {
     const uint64_t received = collector.progress().bytes;
     const auto soon = Clock::now() + std::chrono::milliseconds(500);
-    if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
+    if (!platform::Child::wait_until([&] { return done() || Clock::now() > soon; }) || done())
+      return;
     if (collector.progress().bytes == received) break;
     if (!quiet && !std::exchange(reported, true))
       say("the application has ended; still receiving its data, press Ctrl-C to stop");
@@ -126,7 +124,12 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
         "the application has ended; still capturing {} that it started, press Ctrl-C to stop",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
   }
-  Child::wait_until(done);
+  platform::Child::wait_until(done);
+}
+
+void remove_file(const std::string& file) {
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
 }
 
 class Run {
@@ -137,15 +140,15 @@ class Run {
     if (Status ready = prepare(); !ready) return fail(ready.error());
     if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
     const auto environment =
-        application_environment(options_, *layers_, egl_, collector_->socket_path(), replacements_);
+        application_environment(options_, *layers_, egl_, collector_->name(), replacements_);
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) print_environment_changes(*environment);
     int exec_status = kFailed;
-    auto child =
-        Child::start(options_.application, environment_strings(*environment), &exec_status);
+    auto child = platform::Child::start(options_.application, environment_strings(*environment),
+                                        &exec_status);
     if (!child) return give_up(child.error(), exec_status);
-    const ChildEnd end = child->wait([this](int signal) {
-      if (signal != SIGUSR1 || options_.trigger.empty()) return false;
+    const platform::ChildEnd end = child->wait([this] {
+      if (options_.trigger.empty()) return false;
       std::string answer = request_frames(trigger_frames(options_));
       if (answer.starts_with(kRefusal)) answer.erase(0, std::string_view(kRefusal).size());
       if (!options_.quiet) say(answer);
@@ -227,7 +230,7 @@ class Run {
     if (!file) return file.error();
     file_ = std::move(*file);
     Status started = start_collector();
-    if (!started && !options_.force) ::unlink(file_.c_str());
+    if (!started && !options_.force) remove_file(file_);
     return started;
   }
 
@@ -247,7 +250,7 @@ class Run {
   Status start_collector() {
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
-    block_forwarded_signals();
+    platform::block_forwarded_signals();
     auto collector =
         store::Collector::start(std::move(*writer), folder_->path(),
                                 {.file_bytes = options_.max_bytes, .last_frames = options_.keep});
@@ -269,7 +272,7 @@ class Run {
   }
 
   // Finishes the capture. Returns whether it holds everything that was to be captured.
-  bool finish(const ChildEnd& application) {
+  bool finish(const platform::ChildEnd& application) {
     control_.reset();
     RunEnd end{.program = program_,
                .file = file_,
@@ -277,7 +280,7 @@ class Run {
                .application = application};
     end.written = collector_->finish(application.shell_status(), kGrace);
     if (released_) {  // whoever watched has gone
-      ::unlink(file_.c_str());
+      remove_file(file_);
       return false;
     }
     end.connected = collector_->progress().processes != 0;
@@ -300,7 +303,7 @@ class Run {
   }
 
   void remove_capture() const {
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((file_ + suffix).c_str());
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) remove_file(file_ + suffix);
   }
 
   void add_hints(RunEnd& end) const {

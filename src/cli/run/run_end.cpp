@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kMaxReasons = 5;
 
-std::string exit_signal(const ChildEnd& end) {
+std::string exit_signal(const platform::ChildEnd& end) {
   return fmt::format("the application was terminated by {}{}; exit status {}",
-                     signal_name(end.number), end.core_dumped ? " (core dumped)" : "",
+                     platform::signal_name(end.number), end.core_dumped ? " (core dumped)" : "",
                      end.shell_status());
 }
 

@@ -10,7 +10,7 @@
 
 #include "analysis/tables/summary.h"
 #include "base/status.h"
-#include "cli/run/child.h"
+#include "platform/program.h"
 
 namespace tally::cli {
 
@@ -18,7 +18,7 @@ struct RunEnd {
   std::string program;          // that the command line starts, without its launchers
   std::string file;             // the capture
   std::string tally = "tally";  // as the user can call it
-  ChildEnd application;
+  platform::ChildEnd application;
   bool connected = false;                       // a process sent something
   Status written;                               // the capture was written to its end
   Result<analysis::Summary> summary = Error{};  // of the file

@@ -88,7 +88,7 @@ Status check_frame_ends(const RunOptions& options) {
     return Error{fmt::format("--frame-label says what ends a frame: it excludes --frame-per {}",
                              options.frame_per)};
   }
-  const auto pattern = LabelPattern::compile(options.frame_label);
+  const auto pattern = platform::Regex::compile(options.frame_label);
   return pattern ? Status() : with_context(pattern.error(), "--frame-label");
 }
 

@@ -13,7 +13,7 @@
 #include "egl/gl/hot.h"
 #include "egl/group/group_list.h"
 #include "egl/group/process_group.h"
-#include "platform/kept_fd.h"
+#include "platform/files.h"
 
 namespace tally::egl {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "egl/group/group.h"
-#include "platform/kept_fd.h"
+#include "platform/files.h"
 
 namespace tally::egl {
 

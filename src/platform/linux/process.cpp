@@ -6,8 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 extern char** environ;
 
@@ -18,6 +22,26 @@ constexpr int kSynchronousSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
 
 }  // namespace
 
+pid_t parent_process() { return ::getppid(); }
+
+std::string executable_path() {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : std::string{};
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> arguments;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\0', begin), text.size());
+    arguments.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return arguments;
+}
+
 const char* trusted_variable(const char* name) { return ::secure_getenv(name); }
 
 std::vector<std::string> variables() {
@@ -26,6 +50,8 @@ std::vector<std::string> variables() {
     all.emplace_back(*entry);
   return all;
 }
+
+char list_separator() { return ':'; }
 
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
 
@@ -55,7 +81,10 @@ QuietScope::~QuietScope() {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void before_exit(void (*function)()) { std::atexit(function); }
+void before_exit(void (*function)(), bool also_quickly) {
+  std::atexit(function);
+  if (also_quickly) std::at_quick_exit(function);
+}
 
 void stay_loaded() {}
 

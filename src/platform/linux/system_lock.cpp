@@ -36,7 +36,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "platform/kept_fd.h"
+#include "platform/files.h"
 #include "platform/process.h"
 
 namespace tally {

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/kept_fd.h"
+#include "platform/files.h"
 
 namespace tally {
 namespace {

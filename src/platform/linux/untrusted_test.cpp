@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "platform/files.h"
-#include "platform/kept_fd.h"
 
 namespace tally {
 namespace {

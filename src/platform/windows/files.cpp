@@ -15,8 +15,6 @@
 #include <random>
 #include <utility>
 
-#include "platform/kept_fd.h"
-
 namespace tally::platform {
 namespace {
 

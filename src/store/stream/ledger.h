@@ -1,18 +1,18 @@
 // Memory that a captured process and its receiver share. The process counts the commands that it
 // submits, which the receiver can read however the process ends. The receiver leaves its orders.
-// The process owns the memory; the receiver gets its descriptor with the stream's first byte, after
-// which the process needs none. Its size is sealed, so neither can take it away from the other.
+// The process makes the memory; the receiver gets it with the stream's first byte.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <utility>
 
-#include "base/file.h"
 #include "base/frame_range.h"
+#include "platform/channel.h"
 
 namespace tally::store::stream {
 
@@ -39,13 +39,19 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 // The process's side.
 class Ledger {
  public:
-  Ledger();  // if the memory cannot be allocated, nothing is counted
-  ~Ledger();
+  // If the memory cannot be allocated, nothing is counted.
+  Ledger()
+      : memory_(platform::SharedMemory::make(sizeof(LedgerPage))),
+        page_(memory_ ? new (memory_.get()) LedgerPage{} : nullptr) {
+    StreamToken token{};
+    if (!page_ || !platform::fill_random(token.data(), sizeof token)) return;
+    page_->token[0] = token[0];
+    page_->token[1] = token[1];
+  }
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // For the receiver, once. -1: no memory.
-  UniqueFd take_descriptor() { return std::exchange(file_, UniqueFd()); }
+  platform::SharedMemory& memory() { return memory_; }
   // None: no memory, so the stream cannot go on over another connection.
   std::optional<StreamToken> token() const {
     if (!page_) return std::nullopt;
@@ -74,32 +80,45 @@ class Ledger {
   }
 
  private:
-  UniqueFd file_;
-  LedgerPage* page_ = nullptr;  // mapped
+  platform::SharedMemory memory_;
+  LedgerPage* page_;
 };
 
 // The receiver's side. The process may write anything at any time.
 class ReceivedLedger {
  public:
   ReceivedLedger() = default;
-  // If `file` is no ledger, nothing is known.
-  explicit ReceivedLedger(UniqueFd file);
-  ~ReceivedLedger();
-  ReceivedLedger(ReceivedLedger&& other) noexcept;
-  ReceivedLedger& operator=(ReceivedLedger&& other) noexcept;
+  // If the memory is no ledger, nothing is known.
+  explicit ReceivedLedger(platform::SharedMemory memory)
+      : memory_(memory.size() >= sizeof(LedgerPage) ? std::move(memory)
+                                                    : platform::SharedMemory()) {}
 
-  bool valid() const { return page_ != nullptr; }
+  bool valid() const { return page() != nullptr; }
   // How many commands the process has submitted; none if the ledger is closed or not valid.
-  std::optional<uint64_t> submitted() const;
-  uint64_t frames_dropped() const;
+  std::optional<uint64_t> submitted() const {
+    if (!valid() || page()->closed.load() != 0) return std::nullopt;
+    return page()->submitted.load();
+  }
+  uint64_t frames_dropped() const { return valid() ? page()->frames_dropped.load() : 0; }
   // True if the process goes on to send after its connection is lost, while it lives.
-  bool goes_on() const;
-  std::optional<StreamToken> token() const;
-  void request_frames(uint64_t more);
-  void stop();
+  bool goes_on() const {
+    return valid() && page()->closed.load() == 0 && page()->finished.load() == 0;
+  }
+  std::optional<StreamToken> token() const {
+    if (!valid()) return std::nullopt;
+    return StreamToken{page()->token[0].load(), page()->token[1].load()};
+  }
+  void request_frames(uint64_t more) {
+    if (valid()) page()->requested.fetch_add(more);
+  }
+  void stop() {
+    if (valid()) page()->stopped.store(1);
+  }
 
  private:
-  LedgerPage* page_ = nullptr;  // mapped
+  LedgerPage* page() const { return static_cast<LedgerPage*>(memory_.get()); }
+
+  platform::SharedMemory memory_;
 };
 
 // Which frames of a process are captured: those that its settings choose, or, without a choice,

@@ -1,12 +1,12 @@
-// The sender's end of a capture stream. push() writes encoded messages to the receiver's socket;
-// what the socket does not take at once waits in a bounded queue for a thread. No message is
+// The sender's end of a capture stream. push() writes encoded messages to the receiver's
+// connection; what it does not take at once waits in a bounded queue for a thread. No message is
 // dropped: push() waits until the queue has capacity. If the receiver accepts no byte for
 // `patience`, the client disconnects and sends nothing more; the ledger tells the receiver how many
 // commands are missing.
 //
-// Programs that become daemons close descriptors that are not their own. So the socket is checked
-// right before each use (platform/kept_fd.h). If it is lost, the stream goes on over another
-// connection, from the byte where it stopped; if there is none to be had, the client disconnects.
+// Programs that become daemons close descriptors that are not their own. So the connection is
+// checked right before each use. If it is lost, the stream goes on over another one, from the byte
+// where it stopped; if there is none to be had, the client disconnects.
 //
 // Any thread may push; messages arrive in the order in which they were pushed. The thread ends
 // after a time without messages and starts again on demand, so it does not keep a process alive
@@ -22,12 +22,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/quiet_thread.h"
 #include "base/status.h"
-#include "platform/kept_fd.h"
+#include "platform/channel.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
 #include "store/stream/stream_codec.h"
@@ -38,10 +39,10 @@ class StreamClient {
  public:
   static constexpr auto kPatience = std::chrono::seconds(10);
 
-  // Connects and sends the handshake. The socket's path is what `tally run` put into the
+  // Connects and sends the handshake. The receiver's name is what `tally run` put into the
   // environment.
   static Result<std::unique_ptr<StreamClient>> connect(
-      const std::string& path, std::chrono::milliseconds patience = kPatience);
+      const std::string& name, std::chrono::milliseconds patience = kPatience);
   // Closes once everything is written or the receiver is disconnected.
   ~StreamClient();
 
@@ -60,19 +61,20 @@ class StreamClient {
   Ledger& ledger() { return ledger_; }
 
  private:
-  StreamClient(const std::string& path, KeptFd socket, std::chrono::milliseconds patience);
+  StreamClient(const std::string& name, platform::ChannelClient channel,
+               std::chrono::milliseconds patience);
   Status send_handshake();
   Status reconnect();
-  // The socket, checked; the one of another connection if it was lost. -1: there is none.
-  int checked_socket();
+  // Opens another connection if this one was lost. False: there is none.
+  bool is_connected();
   void run();
-  // Sends what the socket takes without waiting. Negative: nothing; errno says why.
-  ssize_t send_some(std::span<const std::byte> bytes);
+  // Sends what the connection takes without waiting. Nothing: it is lost.
+  std::optional<size_t> send_some(std::span<const std::byte> bytes);
   bool write_all(std::span<const std::byte> bytes);
 
-  const std::string path_;
+  const std::string name_;
   // Used under the mutex, or by the thread while bytes wait.
-  KeptFd socket_;
+  platform::ChannelClient channel_;
   uint64_t position_ = 0;  // bytes sent after the handshake
   const std::chrono::milliseconds patience_;
   const pid_t owner_;  // the child of a fork has no thread and sends nothing

@@ -3,74 +3,70 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <thread>
 
-#include "base/file.h"
+#include "platform/channel.h"
 #include "store/stream/ledger.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::store::stream {
 namespace {
 
-// A socket that accepts, and reads only on request, apart from the handshake.
+// Accepts, and reads only on request, apart from the handshake.
 class DeafReceiver {
  public:
-  explicit DeafReceiver(const std::string& path)
-      : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
-              0);
-    EXPECT_EQ(::listen(listener_.get(), 4), 0);
+  explicit DeafReceiver(const std::string& directory) {
+    auto server = platform::ChannelServer::listen(directory);
+    EXPECT_TRUE(server.ok());
+    server_ = std::move(*server);
   }
+  const std::string& name() const { return server_->name(); }
   // Accepts the sender that waits, and receives its ledger.
   ReceivedLedger receive_ledger() {
-    silent_ = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
-    std::array<char, kHandshakeBytes> handshake;
-    iovec part{handshake.data(), handshake.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (::recvmsg(silent_.get(), &message, MSG_CMSG_CLOEXEC) < 0 || !CMSG_FIRSTHDR(&message))
-      return {};
-    int file = -1;
-    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
-    return ReceivedLedger(UniqueFd(file));
+    silent_ = accept();
+    std::array<std::byte, kHandshakeBytes> handshake;
+    size_t size = 0;
+    while (size == 0) size = read(*silent_, handshake).value_or(1);
+    return ReceivedLedger(silent_->take_memory());
   }
   // Reads one connection to its end, with pauses; how many bytes came.
   size_t read_slowly() {
-    const UniqueFd socket(::accept(listener_.get(), nullptr, nullptr));
+    const auto incoming = accept();
     std::vector<std::byte> buffer(size_t{1} << 20);
     size_t total = 0;
-    for (ssize_t size = 1; size > 0;) {
+    while (const auto size = read(*incoming, buffer)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      size = ::read(socket.get(), buffer.data(), buffer.size());
-      total += size > 0 ? static_cast<size_t>(size) : 0;
+      total += *size;
     }
     return total;
   }
 
  private:
-  UniqueFd listener_;
-  UniqueFd silent_;
+  std::unique_ptr<platform::ChannelServer::Incoming> accept() {
+    std::unique_ptr<platform::ChannelServer::Incoming> incoming;
+    while (!server_->accept(incoming)) (void)server_->wait({}, std::chrono::milliseconds(100));
+    return incoming;
+  }
+  std::optional<size_t> read(platform::ChannelServer::Incoming& incoming,
+                             std::span<std::byte> room) {
+    platform::ChannelServer::Incoming* const one = &incoming;
+    (void)server_->wait({&one, 1}, std::chrono::milliseconds(100));
+    return incoming.read(room);
+  }
+
+  std::unique_ptr<platform::ChannelServer> server_;
+  std::unique_ptr<platform::ChannelServer::Incoming> silent_;
 };
 
-// It has a socket's buffer and the limit for itself; who pushes more waits until it is given up.
+// It has a connection's buffer and the limit for itself; who pushes more waits until it is given
+// up.
 TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up) {
   const TestDirectory directory;
-  DeafReceiver deaf(directory.file("deaf"));
+  DeafReceiver deaf(directory.path());
   constexpr auto kPatience = std::chrono::milliseconds(300);
-  auto client = StreamClient::connect(directory.file("deaf"), kPatience);
+  auto client = StreamClient::connect(deaf.name(), kPatience);
   ASSERT_TRUE(client.ok());
   const ReceivedLedger shared = deaf.receive_ledger();
   (*client)->ledger().add_submitted(1);
@@ -81,7 +77,7 @@ TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up
   while (taken < 100 && (*client)->push(Bytes(1 << 20), kLimit)) ++taken;
   EXPECT_GE(std::chrono::steady_clock::now() - begin, kPatience);
   EXPECT_GE(taken, 4u);
-  EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
+  EXPECT_LE(taken, 7u) << "the limit, and what the connection holds";
   EXPECT_TRUE((*client)->receiver_gone());
   EXPECT_FALSE((*client)->flush());
   EXPECT_EQ(shared.submitted(), std::nullopt) << "how many commands are missing is not known";
@@ -89,8 +85,8 @@ TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up
 
 TEST(StreamClient, a_slow_receiver_gets_everything) {
   const TestDirectory directory;
-  DeafReceiver slow(directory.file("slow"));
-  auto client = StreamClient::connect(directory.file("slow"), std::chrono::seconds(60));
+  DeafReceiver slow(directory.path());
+  auto client = StreamClient::connect(slow.name(), std::chrono::seconds(60));
   ASSERT_TRUE(client.ok());
   constexpr size_t kBytes = 8 << 20;
   std::thread sender([&] {

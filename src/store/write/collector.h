@@ -1,5 +1,5 @@
-// The receiver of `tally run`: a local socket that any number of instrumented processes of the same
-// user connect to, and a thread that decodes their streams and writes the capture file. Its memory
+// The receiver of `tally run`: any number of instrumented processes of the same user connect to it,
+// and a thread decodes their streams and writes the capture file. Its memory
 // is bounded: it reads only as fast as it writes, and the senders wait.
 #pragma once
 
@@ -7,23 +7,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "base/status.h"
 #include "store/write/writer.h"
 
 namespace tally::store {
-
-// After a read, small packets gather in the sockets: waking for each one, and inserting its few
-// rows with cold caches, takes longer than reading it. Why the wait ended:
-enum class Gathered {
-  Urgent,  // one of the `urgent` files is readable
-  Closed,  // the sender of a socket has closed it: nothing more gathers there
-  Enough,  // a socket holds so much that a read is worth it
-  Late,    // none of these in 50 ms
-};
-Gathered gather(std::span<const int> urgent, std::span<const int> sockets);
 
 // 0: no limit.
 struct CollectorLimits {
@@ -43,14 +32,13 @@ class Collector {
     uint64_t frames_dropped = 0;  // beyond the limit of the file
   };
 
-  // Listens in a new directory, accessible to this user alone, under `directory` (default: $TMPDIR
-  // or /tmp).
-  static Result<std::unique_ptr<Collector>> start(Writer writer, std::string directory = {},
+  // `directory`: see ChannelServer::listen.
+  static Result<std::unique_ptr<Collector>> start(Writer writer, const std::string& directory = {},
                                                   CollectorLimits limits = {});
   ~Collector();
 
   // For the environment of the application: TALLY_CAPTURE_SOCKET.
-  const std::string& socket_path() const;
+  const std::string& name() const;
   Progress progress() const;  // any thread
   // Asks each connected process that captures on request for its next `frames` frames. Returns how
   // many processes are connected. Any thread.

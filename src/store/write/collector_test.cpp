@@ -40,36 +40,6 @@ using ::testing::HasSubstr;
 
 const PassRegions kRegions{.width = 100, .height = 50, .region_width = 64, .region_height = 32};
 
-// Two ends of a connection.
-struct SocketPair {
-  SocketPair() {
-    int files[2] = {-1, -1};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, files), 0);
-    ours = UniqueFd(files[0]);
-    theirs = UniqueFd(files[1]);
-  }
-  UniqueFd ours, theirs;
-};
-
-TEST(Gather, ends_when_a_sender_closes_its_socket_even_if_data_is_left) {
-  SocketPair open, closed;
-  EXPECT_EQ(gather({}, std::array{open.ours.get(), closed.ours.get()}), Gathered::Late);
-  ASSERT_EQ(::write(closed.theirs.get(), "last", 4), 4);
-  closed.theirs = UniqueFd();
-  EXPECT_EQ(gather({}, std::array{open.ours.get(), closed.ours.get()}), Gathered::Closed);
-}
-
-TEST(Gather, ends_when_something_is_urgent_or_a_socket_holds_enough) {
-  SocketPair open, urgent;
-  ASSERT_EQ(::write(open.theirs.get(), "few", 3), 3);
-  EXPECT_EQ(gather({}, std::array{open.ours.get()}), Gathered::Late);
-  const std::vector<char> much(size_t{64} << 10);
-  ASSERT_EQ(::write(open.theirs.get(), much.data(), much.size()), std::ssize(much));
-  EXPECT_EQ(gather({}, std::array{open.ours.get()}), Gathered::Enough);
-  ASSERT_EQ(::write(urgent.theirs.get(), "x", 1), 1);
-  EXPECT_EQ(gather(std::array{urgent.ours.get()}, std::array{open.ours.get()}), Gathered::Urgent);
-}
-
 // A whole little capture of one frame with `commands` dispatches.
 Bytes small_capture(int commands) {
   Bytes bytes;
@@ -131,7 +101,7 @@ class CollectorTest : public ::testing::Test {
   }
 
   std::unique_ptr<StreamClient> connect() {
-    auto client = StreamClient::connect(collector_->socket_path());
+    auto client = StreamClient::connect(collector_->name());
     EXPECT_TRUE(client.ok()) << client.error().message;
     return std::move(*client);
   }
@@ -140,7 +110,7 @@ class CollectorTest : public ::testing::Test {
     UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    collector_->socket_path().copy(address.sun_path, sizeof address.sun_path - 1);
+    collector_->name().copy(address.sun_path, sizeof address.sun_path - 1);
     EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
               0);
     return socket;
@@ -301,7 +271,7 @@ TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
 TEST_F(CollectorTest, what_arrived_before_a_kill_is_in_the_file) {
   const pid_t child = ::fork();
   if (child == 0) {
-    auto client = StreamClient::connect(collector_->socket_path());
+    auto client = StreamClient::connect(collector_->name());
     if (client && (*client)->push(small_capture(5), 1 << 20) && (*client)->flush()) {
       ::kill(::getpid(), SIGKILL);
     }
@@ -318,7 +288,7 @@ TEST_F(CollectorTest, what_arrived_before_a_kill_is_in_the_file) {
 TEST_F(CollectorTest, commands_that_a_killed_process_did_not_send_are_counted) {
   const pid_t child = ::fork();
   if (child == 0) {
-    auto client = StreamClient::connect(collector_->socket_path());
+    auto client = StreamClient::connect(collector_->name());
     if (client) {
       (*client)->ledger().add_submitted(12);
       (*client)->push(small_capture(5), 1 << 20);
@@ -353,7 +323,7 @@ TEST_F(CollectorTest, many_processes_share_the_file) {
     children.push_back(::fork());
     if (children.back() != 0) continue;
     {
-      auto client = StreamClient::connect(collector_->socket_path());
+      auto client = StreamClient::connect(collector_->name());
       if (!client || !(*client)->push(small_capture(100), 1 << 20)) ::_exit(1);
     }
     ::_exit(0);
@@ -521,7 +491,7 @@ TEST_F(CollectorTest, a_batch_whose_values_no_longer_fit_is_uncounted) {
     ASSERT_TRUE(writer.ok());
     auto started = Collector::start(std::move(*writer), directory_.path(), {.file_bytes = limit});
     ASSERT_TRUE(started.ok());
-    auto client = StreamClient::connect((*started)->socket_path());
+    auto client = StreamClient::connect((*started)->name());
     ASSERT_TRUE(client.ok());
     Bytes bytes = small_capture(0);
     for (int64_t i = 0; i < 8; ++i) {
@@ -645,7 +615,7 @@ TEST_F(CollectorTest, processes_beyond_the_most_that_it_accepts_are_counted) {
 }
 
 TEST_F(CollectorTest, the_socket_is_for_this_user_alone_and_goes_away) {
-  const std::filesystem::path socket = collector_->socket_path();
+  const std::filesystem::path socket = collector_->name();
   struct stat info {};
   ASSERT_EQ(::stat(socket.parent_path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0700u);
@@ -693,7 +663,7 @@ TEST(CollectorOfManyProcesses, accepts_all_that_wait_at_once) {
     auto collector =
         Collector::start(std::move(*Writer::create(directory.file("a.tally"), test_capture_row())),
                          directory.path());
-    std::string path = (*collector)->socket_path();
+    std::string path = (*collector)->name();
     path.resize(200);
     if (::write(to_test[1], path.data(), path.size()) != 200) ::_exit(1);
     while ((*collector)->progress().processes < kProcesses) std::this_thread::yield();
@@ -734,7 +704,7 @@ class CollectorOfShortProcesses : public ::testing::TestWithParam<int> {
   int receive(int to_test, int ending) const {
     auto collector =
         Collector::start(std::move(*Writer::create(path_, test_capture_row())), directory_.path());
-    const std::string& path = (*collector)->socket_path();
+    const std::string& path = (*collector)->name();
     if (::write(to_test, path.c_str(), path.size() + 1) != std::ssize(path) + 1) return 1;
     char byte = 0;
     if (::read(ending, &byte, 1) != 0) return 1;
@@ -841,7 +811,7 @@ class ClosedDescriptors : public CollectorTest,
   static AfterClosing then() { return std::get<0>(GetParam()); }
   // The whole life of a process that sends a capture of 100 commands.
   bool send_in_parts() const {
-    auto client = StreamClient::connect(collector_->socket_path());
+    auto client = StreamClient::connect(collector_->name());
     if (!client) return false;
     (*client)->ledger().add_submitted(100);
     Bytes bytes = small_capture(100);
@@ -856,7 +826,7 @@ class ClosedDescriptors : public CollectorTest,
     }
     const Daemon daemon(std::get<1>(GetParam()));
     daemon.free_some();
-    if (then() == AfterClosing::CannotConnect) ::unlink(collector_->socket_path().c_str());
+    if (then() == AfterClosing::CannotConnect) ::unlink(collector_->name().c_str());
     (*client)->push(Bytes(middle, bytes.end()), 1 << 20);
     const bool sent = (*client)->flush();
     client->reset();
@@ -895,7 +865,7 @@ INSTANTIATE_TEST_SUITE_P(All, ClosedDescriptors,
 TEST_F(CollectorTest, commands_that_a_process_submits_without_its_connection_are_missing) {
   const pid_t child = ::fork();
   if (child == 0) {
-    auto client = StreamClient::connect(collector_->socket_path());
+    auto client = StreamClient::connect(collector_->name());
     if (!client || !(*client)->push(small_capture(5), 1 << 20) || !(*client)->flush()) ::_exit(1);
     const Daemon daemon(Closing::WholeRange);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the receiver sees the end

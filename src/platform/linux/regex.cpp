@@ -1,14 +1,12 @@
+#include "platform/regex.h"
+
 #include <fmt/format.h>
 #include <regex.h>
 
 #include <array>
-#include <string>
 #include <utility>
 
-#include "base/frame_range.h"
-#include "base/log.h"
-
-namespace tally {
+namespace tally::platform {
 namespace {
 
 constexpr int kSyntax = REG_EXTENDED | REG_NOSUB;
@@ -37,7 +35,7 @@ size_t error_place(const std::string& text, int error) {
 
 }  // namespace
 
-struct LabelPattern::Compiled {
+struct Regex::Compiled {
   regex_t regex{};
   bool valid = false;
 
@@ -49,7 +47,7 @@ struct LabelPattern::Compiled {
   }
 };
 
-Result<LabelPattern> LabelPattern::compile(const std::string& text) {
+Result<Regex> Regex::compile(const std::string& text) {
   auto compiled = std::make_shared<Compiled>();
   const int error = ::regcomp(&compiled->regex, text.c_str(), kSyntax);
   if (error != 0) {
@@ -59,35 +57,11 @@ Result<LabelPattern> LabelPattern::compile(const std::string& text) {
         fmt::format("'{}': {} at character {}", text, reason.data(), error_place(text, error))};
   }
   compiled->valid = true;
-  return LabelPattern(std::move(compiled));
+  return Regex(std::move(compiled));
 }
 
-bool LabelPattern::matches(const char* name) const {
-  return ::regexec(&compiled_->regex, name, 0, nullptr, 0) == 0;
+bool Regex::matches(const char* text) const {
+  return ::regexec(&compiled_->regex, text, 0, nullptr, 0) == 0;
 }
 
-FrameEnds FrameEnds::from(const Settings& settings) {
-  FrameEnds ends;
-  const std::string per = settings.text("frame_per", "present");
-  const std::string label = settings.text("frame_label", "");
-  const auto unit = frame_unit_from_name(per);
-  ends.unit = unit.value_or(FrameUnit::Present);
-  if (!unit) {
-    log(LogLevel::Warning,
-        "setting frame_per is \"{}\", not present, submit, label, fence or queue-idle; frames end "
-        "at presents",
-        per);
-  }
-  if (label.empty()) return ends;
-  ends.unit = FrameUnit::Label;
-  Result<LabelPattern> pattern = LabelPattern::compile(label);
-  if (pattern) {
-    ends.label = std::move(*pattern);
-  } else {
-    log(LogLevel::Warning, "setting frame_label is {}; every label ends a frame",
-        pattern.error().message);
-  }
-  return ends;
-}
-
-}  // namespace tally
+}  // namespace tally::platform

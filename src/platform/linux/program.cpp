@@ -1,21 +1,28 @@
-#include "cli/run/child.h"
+#include "platform/program.h"
 
+#include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "base/file.h"
-#include "cli/run/environment.h"
 
-namespace tally::cli {
+namespace tally::platform {
 namespace {
 
 // SIGCHLD wakes us; the others are forwarded. A terminal sends SIGINT, SIGQUIT, SIGTSTP and
@@ -46,6 +53,14 @@ std::array<std::optional<struct sigaction>, NSIG>& given_dispositions() {
   return given;
 }
 
+// As exec takes them: with a null pointer at the end. The strings must outlive it.
+std::vector<char*> c_strings(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 bool sent_by_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 // In the child of fork(): calls nothing but what a signal handler may call, and execvpe().
@@ -72,7 +87,96 @@ void follow_stop(pid_t pid) {
   kill(pid, SIGCONT);
 }
 
+// The entries of a list that colons separate.
+std::vector<std::string> entries_of(const std::string& list) {
+  std::vector<std::string> entries;
+  for (size_t start = 0; start <= list.size();) {
+    const size_t colon = std::min(list.find(':', start), list.size());
+    if (colon > start) entries.push_back(list.substr(start, colon - start));
+    start = colon + 1;
+  }
+  return entries;
+}
+
 }  // namespace
+
+std::string find_program(const std::string& program, const std::string& search_path) {
+  if (program.find('/') != std::string::npos) return program;
+  for (const std::string& folder : entries_of(search_path)) {
+    const std::string candidate = folder + "/" + program;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+bool is_executable(const std::string& file) { return ::access(file.c_str(), X_OK) == 0; }
+
+bool runs_with_elevated_rights(const std::string& file) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) != 0) return false;
+  const bool other_owner = (info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid();
+  const bool other_group = (info.st_mode & S_ISGID) != 0 && info.st_gid != getegid();
+  return other_owner || other_group ||
+         getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+bool has_other_architecture(const std::string& file) {
+  const auto header_of = [](const std::string& path) {
+    std::array<char, sizeof(Elf64_Ehdr)> header{};
+    std::ifstream(path, std::ios::binary).read(header.data(), header.size());
+    return header;
+  };
+  const auto theirs = header_of(file), ours = header_of("/proc/self/exe");
+  const bool is_elf = std::string_view(theirs.data(), SELFMAG) == ELFMAG;
+  constexpr size_t kMachine = offsetof(Elf64_Ehdr, e_machine);
+  return is_elf && (theirs[EI_CLASS] != ours[EI_CLASS] || theirs[kMachine] != ours[kMachine]);
+}
+
+// No loader is named that could load the Vulkan loader and layers.
+bool is_statically_linked(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  Elf64_Ehdr header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  const bool is_program = header.e_type == ET_EXEC || header.e_type == ET_DYN;
+  if (!in || header.e_ident[EI_CLASS] != ELFCLASS64 || !is_program ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
+    return false;
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!in || segment.p_type == PT_INTERP) return false;
+  }
+  return header.e_phnum != 0;
+}
+
+// binfmt_misc starts a program for Windows with Wine.
+bool runs_wine(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  std::array<char, 2> begin{};
+  std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
+  return name == "wine" || name == "wine64" || name.starts_with("wine-") ||
+         std::string_view(begin.data(), begin.size()) == "MZ";
+}
+
+Result<Library> Library::open(const std::string& file) {
+  void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return Error{::dlerror()};
+  return Library(handle);
+}
+
+void* Library::find(const char* symbol) const { return ::dlsym(handle_, symbol); }
+
+std::string Library::path() const {
+  const link_map* map = nullptr;
+  return ::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map->l_name ? map->l_name : "";
+}
+
+std::string vulkan_loader() { return "libvulkan.so.1"; }
+bool loader_reads_folders() { return true; }
+
+LayerFolders::LayerFolders(const std::vector<std::string>& /*folders*/) {}
+LayerFolders::~LayerFolders() = default;
 
 void prepare_process() {
   original_mask();
@@ -123,6 +227,18 @@ void block_forwarded_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+struct Child::Held {
+  pid_t pid;
+
+  // False while the program runs. Follows its stops.
+  bool reap(ChildEnd* end) const;
+};
+
+Child::Child(std::unique_ptr<Held> held) : held_(std::move(held)) {}
+Child::Child(Child&& other) noexcept = default;
+Child::~Child() = default;
+size_t Child::left() const { return 0; }
+
 Result<Child> Child::start(const std::vector<std::string>& arguments,
                            const std::vector<std::string>& environment, int* exec_status) {
   block_forwarded_signals();
@@ -132,16 +248,16 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
     *exec_status = error == ENOENT ? 127 : 126;
     return Error{fmt::format("cannot run '{}': {}", arguments[0], std::strerror(error))};
   }
-  return Child(pid);
+  return Child(std::make_unique<Held>(Held{pid}));
 }
 
-bool Child::reap(ChildEnd* end) {
+bool Child::Held::reap(ChildEnd* end) const {
   int status = 0;
   while (true) {
-    const pid_t got = waitpid(pid_, &status, WNOHANG | WUNTRACED);
-    if (got != pid_) return false;
+    const pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
+    if (got != pid) return false;
     if (!WIFSTOPPED(status)) break;
-    follow_stop(pid_);
+    follow_stop(pid);
   }
   end->by_signal = WIFSIGNALED(status);
   end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -149,14 +265,15 @@ bool Child::reap(ChildEnd* end) {
   return true;
 }
 
-ChildEnd Child::wait(const std::function<bool(int signal)>& keep) {
+ChildEnd Child::wait(const std::function<bool()>& on_request) {
   const sigset_t set = forwarded_set();
   ChildEnd end;
-  while (!reap(&end)) {
+  while (!held_->reap(&end)) {
     siginfo_t info;
     const int signal = sigwaitinfo(&set, &info);
     if (signal <= 0 || signal == SIGCHLD || !sent_by_process(info)) continue;
-    if (!keep || !keep(signal)) kill(pid_, signal);
+    if (signal == SIGUSR1 && on_request && on_request()) continue;
+    kill(held_->pid, signal);
   }
   return end;
 }
@@ -173,6 +290,8 @@ bool Child::wait_until(const std::function<bool()>& done) {
   }
   return true;
 }
+
+int ChildEnd::shell_status() const { return by_signal ? 128 + number : number; }
 
 std::string signal_name(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -252,36 +371,4 @@ Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
   return run;
 }
 
-namespace {
-
-constexpr std::chrono::seconds kLimit{60};
-
-std::string last_line(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  const size_t line = text.find_last_of('\n');
-  return line == std::string::npos ? text : text.substr(line + 1);
-}
-
-std::string describe_failure(const CapturedRun& run) {
-  if (run.timed_out) return fmt::format("did not answer within {} s", kLimit.count());
-  const std::string end = run.end.by_signal ? "was terminated by " + signal_name(run.end.number)
-                                            : fmt::format("ended with status {}", run.end.number);
-  const std::string words = last_line(run.standard_error);
-  return words.empty() ? end : end + ", saying: " + words;
-}
-
-}  // namespace
-
-Result<std::string> run_probe_process(const std::string& command, const Environment& environment) {
-  const auto run =
-      run_captured({own_executable().string(), command}, environment_strings(environment), kLimit);
-  if (!run) return run.error();
-  // The driver may write to standard output as well; the answer is the last line.
-  std::string answer = last_line(run->standard_output);
-  if (run->timed_out || run->end.by_signal || !answer.starts_with('{')) {
-    return Error{describe_failure(*run)};
-  }
-  return answer;
-}
-
-}  // namespace tally::cli
+}  // namespace tally::platform
