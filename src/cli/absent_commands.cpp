@@ -1,45 +1,54 @@
-// The commands that Tally does not have on Windows: those that start programs, capture, or ask the
-// devices of the machine.
+// What Tally does not have on Windows: commands that reach a running `tally run`, and EGL.
 #include "cli/command.h"
+#include "cli/doctor/probe.h"
 #include "cli/export/data_set.h"
-#include "cli/run/child.h"
-#include "cli/run/environment.h"
+#include "cli/run/control.h"
+#include "cli/run/egl_injection.h"
 
 namespace tally::cli {
 namespace {
 
-int fail_absent(const std::string& what) {
-  return fail(
-      {what + " does not exist on Windows yet; make captures on Linux, and read them here"});
-}
+Error absent(const std::string& what) { return {what + " does not exist on Windows yet"}; }
 
 void add_absent(CLI::App& app, Action& chosen, const std::string& name) {
   CLI::App* command = app.add_subcommand(name, "Not on Windows yet");
   command->prefix_command();  // takes any arguments
-  command->callback([name, &chosen] { chosen = [name] { return fail_absent("tally " + name); }; });
+  command->callback([name, &chosen] { chosen = [name] { return fail(absent("tally " + name)); }; });
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& /*after_dashes*/) {
-  add_absent(app, chosen, "run");
-}
 void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& /*after_dashes*/) {
   add_absent(app, chosen, "top");
 }
 void add_trigger(CLI::App& app, Action& chosen) { add_absent(app, chosen, "trigger"); }
 void add_calibrate(CLI::App& app, Action& chosen) { add_absent(app, chosen, "calibrate"); }
-void add_list(CLI::App& app, Action& chosen) { add_absent(app, chosen, "list"); }
-void add_doctor(CLI::App& app, Action& chosen) { add_absent(app, chosen, "doctor"); }
-void add_vulkan_probe(CLI::App& /*app*/, Action& /*chosen*/) {}
 void add_egl_probe(CLI::App& /*app*/, Action& /*chosen*/) {}
 
-int export_to(const ExportToOptions& /*options*/) { return fail_absent("tally export --to"); }
+int export_to(const ExportToOptions& /*options*/) { return fail(absent("tally export --to")); }
 
-// tally.exe is one file, without the documents.
-std::string document(const std::string& page) { return "docs/" + page; }
+// `tally run --trigger` fails with it.
+Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::string& /*file*/,
+                                                            Handler /*handler*/) {
+  return absent("tally run --trigger");
+}
+ControlServer::~ControlServer() = default;
 
-// Streams and signals need no preparation: src/platform/windows/start.cpp.
-void prepare_process() {}
+EglFiles find_egl_files(const std::filesystem::path& /*executable*/,
+                        const std::filesystem::path& /*folder*/) {
+  return {.problem = absent("Tally's EGL library").message};
+}
+EglLibrary detect_egl_library() { return EglLibrary::None; }
+EglMode parse_egl_mode(const std::string& /*word*/) { return EglMode::Off; }
+Environment with_tally_egl(Environment environment, const EglFiles& /*files*/) {
+  return environment;
+}
+void add_egl(Environment& /*environment*/, const EglFiles& /*files*/, EglMode /*mode*/) {}
+
+EglProbe probe_egl(const Environment& /*environment*/) {
+  EglProbe probe;
+  probe.library_error = absent("Tally's EGL library").message;
+  return probe;
+}
 
 }  // namespace tally::cli

@@ -25,7 +25,7 @@ std::shared_mutex& outside_users() {
 }
 
 // The command buffers of all devices. Each one is also in its device's table.
-constinit vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
+vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
 
 constexpr auto kReportTimeout = std::chrono::seconds(5);
 

@@ -111,7 +111,9 @@ void add_instance_layers(Environment& environment, const std::vector<std::string
 }
 
 void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests) {
-  const std::string list = join_list(std::vector<std::string>(manifests.begin(), manifests.end()));
+  std::vector<std::string> files;
+  for (const auto& manifest : manifests) files.push_back(manifest.string());
+  const std::string list = join_list(files);
   environment["VK_DRIVER_FILES"] = list;
   environment["VK_ICD_FILENAMES"] = list;
 }

@@ -132,6 +132,21 @@ void remove_file(const std::string& file) {
   std::filesystem::remove(file, ignored);
 }
 
+// A launcher may end before what it has started uses Vulkan. Where the system can tell that such
+// processes are left, the first of them that is captured is waited for.
+void wait_for_first(const platform::Child& child, const store::Collector& collector, bool quiet) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPatience{10};
+  const auto is_done = [&] { return collector.progress().processes != 0 || child.left() == 0; };
+  if (is_done()) return;
+  if (!quiet) {
+    say("the application has ended; waiting for a process that it started to use Vulkan, press "
+        "Ctrl-C to stop");
+  }
+  const auto end = Clock::now() + kPatience;
+  platform::Child::wait_until([&] { return is_done() || Clock::now() > end; });
+}
+
 class Run {
  public:
   explicit Run(const RunOptions& options) : options_(options) {}
@@ -143,6 +158,8 @@ class Run {
         application_environment(options_, *layers_, egl_, collector_->name(), replacements_);
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) print_environment_changes(*environment);
+    const platform::LayerFolders named_folders(layer_folders());
+    if (!named_folders.problem().empty()) say(named_folders.problem());
     int exec_status = kFailed;
     auto child = platform::Child::start(options_.application, environment_strings(*environment),
                                         &exec_status);
@@ -154,6 +171,7 @@ class Run {
       if (!options_.quiet) say(answer);
       return true;
     });
+    wait_for_first(*child, *collector_, options_.quiet);
     wait_for_others(*collector_, options_.quiet);
     const bool complete = finish(end);
     const bool has_html = write_html();
@@ -162,6 +180,13 @@ class Run {
   }
 
  private:
+  std::vector<std::string> layer_folders() const {
+    std::vector<std::string> folders;
+    for (const auto& folder : layers_->folders) folders.push_back(folder.string());
+    folders.push_back(layers_->run_folder.string());
+    return folders;
+  }
+
   std::string request_frames(uint64_t frames) const {
     if (collector_->request_frames(frames) == 0)
       return std::string(kRefusal) + "the application uses neither Vulkan nor GL yet";
@@ -252,7 +277,7 @@ class Run {
     if (!writer) return writer.error();
     platform::block_forwarded_signals();
     auto collector =
-        store::Collector::start(std::move(*writer), folder_->path(),
+        store::Collector::start(std::move(*writer), folder_->path().string(),
                                 {.file_bytes = options_.max_bytes, .last_frames = options_.keep});
     if (!collector) return collector.error();
     collector_ = std::move(*collector);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "platform/windows/start.h"
+#include "platform/windows/system.h"
 
 namespace tally::platform {
 namespace {
@@ -27,25 +28,6 @@ std::vector<const IsolatedWork*>& all_works() {
   static std::vector<const IsolatedWork*> works;
   return works;
 }
-
-class Handle {
- public:
-  Handle() = default;
-  explicit Handle(HANDLE handle) : handle_(handle) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { close(); }
-
-  HANDLE get() const { return handle_; }
-  HANDLE* address() { return &handle_; }
-  void close() {
-    if (handle_ != nullptr) ::CloseHandle(handle_);
-    handle_ = nullptr;
-  }
-
- private:
-  HANDLE handle_ = nullptr;
-};
 
 std::string read_to_end(HANDLE pipe, size_t limit) {
   std::string received;
@@ -86,15 +68,6 @@ bool limit_processes(HANDLE job, const IsolationLimits& limits) {
       JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | JOB_OBJECT_LIMIT_PROCESS_MEMORY;
   info.ProcessMemoryLimit = limits.memory;
   return ::SetInformationJobObject(job, JobObjectExtendedLimitInformation, &info, sizeof info) != 0;
-}
-
-// Pipes whose ends for the child alone may be inherited.
-bool make_pipe(Handle& ours, Handle& childs, bool child_reads) {
-  SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
-  Handle& reader = child_reads ? childs : ours;
-  Handle& writer = child_reads ? ours : childs;
-  return ::CreatePipe(reader.address(), writer.address(), &inherited, 0) != 0 &&
-         ::SetHandleInformation(ours.get(), HANDLE_FLAG_INHERIT, 0) != 0;
 }
 
 bool start(const IsolatedWork& work, HANDLE input, HANDLE output, PROCESS_INFORMATION* process) {
@@ -144,7 +117,7 @@ Result<std::string> run_isolated(const IsolatedWork& work, const std::string& re
     return cannot_start();
   const Handle job(::CreateJobObjectW(nullptr, nullptr));
   PROCESS_INFORMATION started{};
-  if (job.get() == nullptr || !limit_processes(job.get(), limits) ||
+  if (!job || !limit_processes(job.get(), limits) ||
       !start(work, childs_input.get(), childs_output.get(), &started)) {
     return cannot_start();
   }

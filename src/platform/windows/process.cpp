@@ -1,13 +1,103 @@
 #include "platform/process.h"
 
+#include <fmt/format.h>
 #include <io.h>
-#include <windows.h>
 
+#include <array>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "platform/windows/system.h"
+
+#include <tlhelp32.h>  // after windows.h
+
 namespace tally::platform {
+
+std::wstring wide(std::string_view text) {
+  const int length = static_cast<int>(text.size());
+  const int size = ::MultiByteToWideChar(CP_UTF8, 0, text.data(), length, nullptr, 0);
+  std::wstring words(static_cast<size_t>(size), L'\0');
+  ::MultiByteToWideChar(CP_UTF8, 0, text.data(), length, words.data(), size);
+  return words;
+}
+
+std::string narrow(std::wstring_view text) {
+  const int length = static_cast<int>(text.size());
+  const int size =
+      ::WideCharToMultiByte(CP_UTF8, 0, text.data(), length, nullptr, 0, nullptr, nullptr);
+  std::string bytes(static_cast<size_t>(size), '\0');
+  ::WideCharToMultiByte(CP_UTF8, 0, text.data(), length, bytes.data(), size, nullptr, nullptr);
+  return bytes;
+}
+
+std::string text_of_error(DWORD error) {
+  std::array<wchar_t, 512> text;
+  const DWORD size = ::FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS,
+                                      nullptr, error, 0, text.data(), text.size(), nullptr);
+  std::string line = narrow({text.data(), size});
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == '.'))
+    line.pop_back();
+  return line.empty() ? fmt::format("error {}", error) : line;
+}
+
+bool make_pipe(Handle& ours, Handle& childs, bool child_reads) {
+  SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
+  Handle& reader = child_reads ? childs : ours;
+  Handle& writer = child_reads ? ours : childs;
+  return ::CreatePipe(reader.address(), writer.address(), &inherited, 0) != 0 &&
+         ::SetHandleInformation(ours.get(), HANDLE_FLAG_INHERIT, 0) != 0;
+}
+
+pid_t parent_process() {
+  const Handle all(::CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0));
+  PROCESSENTRY32W entry{};
+  entry.dwSize = sizeof entry;
+  for (BOOL any = ::Process32FirstW(all.get(), &entry); any != 0;
+       any = ::Process32NextW(all.get(), &entry)) {
+    if (entry.th32ProcessID == ::GetCurrentProcessId())
+      return static_cast<pid_t>(entry.th32ParentProcessID);
+  }
+  return 0;
+}
+
+std::string executable_path() {
+  std::array<wchar_t, 32768> path;
+  const DWORD size = ::GetModuleFileNameW(nullptr, path.data(), path.size());
+  return size < path.size() ? narrow({path.data(), size}) : std::string{};
+}
+
+// As the C library splits it: spaces end an argument outside of quotation marks. Before such a
+// mark, two backslashes are one, and one that is left over takes the mark's meaning.
+std::vector<std::string> command_line() {
+  std::vector<std::string> arguments;
+  const std::wstring line = ::GetCommandLineW();
+  const auto is_blank = [&](size_t at) { return line[at] == L' ' || line[at] == L'\t'; };
+  for (size_t at = 0; at < line.size();) {
+    if (is_blank(at)) {
+      ++at;
+      continue;
+    }
+    std::wstring argument;
+    bool quoted = false;
+    for (; at < line.size() && (quoted || !is_blank(at)); ++at) {
+      size_t backslashes = 0;
+      // The name of the program has no such rule.
+      while (!arguments.empty() && at < line.size() && line[at] == L'\\') ++backslashes, ++at;
+      const bool before_mark = at < line.size() && line[at] == L'"';
+      argument.append(before_mark ? backslashes / 2 : backslashes, L'\\');
+      if (before_mark && backslashes % 2 == 0) {
+        quoted = !quoted;
+      } else if (at < line.size() && (quoted || !is_blank(at))) {
+        argument += line[at];
+      } else {
+        break;
+      }
+    }
+    arguments.push_back(narrow(argument));
+  }
+  return arguments;
+}
 
 // A program that Windows elevates does not take the environment of the program that started it.
 // The C library of this module may have an environment of its own, so Windows is asked. The text is
@@ -33,6 +123,8 @@ std::vector<std::string> variables() {
   return all;
 }
 
+char list_separator() { return ';'; }
+
 bool is_terminal(std::FILE* stream) {
   const HANDLE handle = reinterpret_cast<HANDLE>(::_get_osfhandle(::_fileno(stream)));
   DWORD mode = 0;
@@ -50,7 +142,7 @@ std::optional<size_t> terminal_width() {
 QuietScope::QuietScope(Synchronous /*synchronous*/) : before_() {}
 QuietScope::~QuietScope() = default;
 
-void before_exit(void (* /*function*/)()) {}
+void before_exit(void (* /*function*/)(), bool /*also_quickly*/) {}
 
 void stay_loaded() {
   constexpr DWORD kFlags = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
