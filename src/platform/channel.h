@@ -107,14 +107,14 @@ class ChannelServer {
     bool is_watched() const;
     // 0: nothing has come. Nothing: the stream has ended.
     std::optional<size_t> read(std::span<std::byte> room);
-    // What came with the bytes, once.
+    // The memory that came with the bytes, once.
     SharedMemory take_memory();
     // Closes the connection. False: the process has ended, or it will not connect again.
     bool watch_process();
     void close();
     // Goes on with the connection of another one.
     void take_over(Incoming& other);
-    // What has arrived can still be read.
+    // Bytes that have arrived can still be read.
     void end_sending();
     // There may be something left to read.
     bool has_ended() const;

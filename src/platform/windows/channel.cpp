@@ -97,7 +97,7 @@ struct Pending {
     if (::GetOverlappedResult(pipe, &overlapped, &size, FALSE) == 0) return std::nullopt;
     return size;
   }
-  // What it has brought until now.
+  // The bytes that it has brought until now.
   std::optional<DWORD> cancel(HANDLE pipe) {
     if (!std::exchange(is_under_way, false)) return std::nullopt;
     DWORD size = 0;
@@ -356,7 +356,7 @@ void Incoming::close() {
 void Incoming::take_over(Incoming& /*other*/) {}
 void Incoming::end_sending() { held_->is_cut_off = true; }
 
-// What has arrived may be more than what was read.
+// More may have arrived than was read.
 bool Incoming::has_ended() const {
   held_->update();
   DWORD more = 0;
@@ -461,7 +461,7 @@ const ChannelServer::Ready& ChannelServer::wait(std::span<Incoming* const> incom
     return ready.any;
   };
   if (!held_->next) (void)held_->offer(false);  // it was refused before
-  // What has completed before is of no use any more.
+  // Completions from before are of no use any more.
   held_->wait(look() ? 0 : static_cast<DWORD>(limit.count()));
   if (!ready.any) look();
   return ready;

@@ -1,5 +1,5 @@
-// The C library has none, so it is that of C++, which follows all states of the expression at once:
-// its other way calls itself for each character of the text.
+// Those of the C++ library: the C library has none. All states of the expression are followed at
+// once, because the other way calls itself for each character of the text.
 #include "platform/regex.h"
 
 #include <fmt/format.h>

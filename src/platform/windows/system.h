@@ -1,4 +1,4 @@
-// What the files of this folder share.
+// Shared by the files of this folder: handles, texts and pipes.
 #pragma once
 
 #include <windows.h>
