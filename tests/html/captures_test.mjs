@@ -3,10 +3,10 @@
 // Usage: captures_test.mjs BIN FOLDER, in the environment of a driver.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
-import { launch } from './browser.mjs';
+import { launch, Report } from './browser.mjs';
 import { compareAll, compareCounters, writeReport } from './numbers.mjs';
 
 const [, , kBin, kFolder] = process.argv, kTally = join(kBin, 'tally');
@@ -27,6 +27,49 @@ for (const [name, options] of [['plain', []], ['divergence', ['--divergence', '-
     const file = capture(name, options, kLanterns), compared = await compareAll(browser, kTally, file, writeReport(kTally, file, kFolder, name));
     for (const by of ['pass', 'pipeline', 'frame', 'shader', 'draw', 'similar', 'line']) assert.ok(compared[by] > 0, by);
   });
+
+test('an edited constant: the page of the difference begins with the causes of tally diff', async () => {
+  const old = capture('old', [], kLanterns), shader = join(kFolder, 'edited.frag');
+  execFileSync(kTally, ['extract', 'scene.frag', old, '-o', shader], { stdio: 'ignore' });
+  writeFileSync(shader, readFileSync(shader, 'utf8').replace('min(d, 0.6)', 'min(d, 0.4)'));
+  const changed = capture('changed', ['--strict', '--replace', `scene.frag=${shader}`], kLanterns);
+  const diff = spawnSync(kTally, ['diff', '--format', 'json', old, changed], { maxBuffer: 1 << 28 }), [{ causes }] = JSON.parse(diff.stdout).diffs;
+  assert.match(causes.list[0].text, /^scene\.frag:\d+ was edited \(.*min\(d, 0\.6\).* -> .*min\(d, 0\.4\).*; the loop at/);
+  const report = await Report.open(browser, writeReport(kTally, changed, kFolder, 'difference', '--against', old)), { page } = report;
+  try {
+    const card = page.locator('.causes');
+    await card.waitFor();
+    const text = await card.innerText();
+    for (const value of [causes.before, causes.after]) assert.ok(text.includes(value.toLocaleString('en-US')), text);
+    for (const cause of causes.list) assert.ok(text.includes(cause.text), cause.text);
+    assert.ok((await page.locator('.view.overview > *').first().innerText()).includes(causes.list[0].text), 'they come first');
+    await card.getByRole('link', { name: /^scene\.frag:/ }).first().click();
+    await page.waitForSelector('html[data-ready="source"]');
+    assert.match(await page.locator('.code-row.selected').innerText(), /min\(d, 0\.4\)/);
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+});
+
+test('a click on a tile lists the draws of its pass, with all of it where they are alone', async () => {
+  const report = await Report.open(browser, join(kFolder, 'divergence.html'), '#view=picture'), { page } = report;
+  try {
+    const pass = page.getByRole('combobox', { name: 'Pass' }), draws = page.getByRole('region', { name: 'Draws of the region' });
+    for (const [name, wanted, count] of [['composite', 'All work in this region is of these draws', 1], ['scene', 'how much of this region each draw has is not known', 2]]) {
+      const option = (await pass.locator('option').allInnerTexts()).find((text) => text.includes(`: ${name}`));
+      await pass.selectOption({ label: option });
+      await page.locator('.picture-canvas').click();
+      await draws.getByText(wanted).waitFor();
+      const shares = (await draws.locator('li').allInnerTexts()).map((text) => Number(/([\d.]+)%$/.exec(text)[1]));
+      assert.equal(shares.length, count, name);
+      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share) - 100) < 0.2, String(shares));
+    }
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+});
 
 test('EGL: the counters equal the JSON report', async () => {
   const file = capture('egl', [], [join(kBin, 'profiled_app'), 'es', '5']);

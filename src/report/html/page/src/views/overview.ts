@@ -96,10 +96,11 @@ export class OverviewView implements View {
         ...info.replaced.filter((r: any) => !r.refusal).flatMap((r: any) => fact('replaced', `${r.shader} by ${r.file}`))));
   }
 
+  // A cause that is a line leads to it.
   private causes(): HTMLElement | null {
     const causes = this.app.data.head.against?.causes;
     if (!causes?.list.length) return null;
-    const items = causes.list.map(({ text, parts }) => h('li', {}, text, parts ? h('small', {}, ` (${parts})`) : null));
+    const items = causes.list.map(({ text, parts }) => h('li', {}, this.place(text.split(' ', 1)[0]), text.slice(text.split(' ', 1)[0].length), parts ? h('small', {}, ` (${parts})`) : null));
     const rest = items.slice(kMaxList);
     return h('div', { class: 'note-list causes' }, h('h2', {}, 'Causes of the change'), h('p', {}, causes.total),
       h('ol', {}, ...items.slice(0, kMaxList)),
