@@ -24,8 +24,8 @@ const openLine = (line) => async (page) => {
 };
 
 await picture('html-report', 'lanterns', '#view=where&by=line');
-await picture('branches', 'branches', '#view=where&by=line&asm=0', 460, openLine('scene.frag:57'));
-await picture('divergence', 'divergence', '#view=where&by=line&asm=0', 460, openLine('scene.frag:57'));
+await picture('branches', 'branches', '#view=where&by=line', 460, openLine('scene.frag:57'));
+await picture('divergence', 'divergence', '#view=where&by=line', 460, openLine('scene.frag:57'));
 await picture('compared', 'larger', '#view=where&by=pass', 480);
 
 const screen = await browser.newPage();

@@ -150,7 +150,30 @@ test('the page in the documents has the structure of pages of today, and shows',
   await visitViews(browser, kDocumented, ['Overview', 'Where', 'Source', 'Picture', 'Timeline'], { width: 1280 });
 });
 
-test('each view of the sample shows, at 1280 and at 400 pixels', async () => {
+test('the source comes first at 390 and at 1280 pixels, and the disassembly is closed', async () => {
+  const file = report('inlined');
+  for (const width of [390, 1280]) {
+    const opened = await Report.open(browser, file, '#view=source', { width, height: 844 }), { page } = opened;
+    try {
+      const hottest = page.locator('.code-pane .code-row', { has: page.locator('.heat[style*="70%"]') }).first();
+      await hottest.waitFor();
+      const { y, height } = await hottest.boundingBox(), left = await hottest.locator('.code').evaluate((code) => code.getBoundingClientRect().left);
+      assert.ok(y > 0 && y + height < 844, `the hottest line is at ${y} of 844 pixels`);
+      assert.ok(left < width - 120, `its text begins at ${left} of ${width} pixels`);
+      const disassembly = page.getByRole('button', { name: 'Disassembly' });
+      assert.equal(await disassembly.getAttribute('aria-pressed'), 'false');
+      assert.equal(await page.locator('.assembly').isVisible(), false);
+      await disassembly.click();
+      await page.locator('.assembly .code-row').first().waitFor();
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `wider than ${width} pixels`);
+      assert.deepEqual(opened.problems, []);
+    } finally {
+      await opened.close();
+    }
+  }
+});
+
+test('each view of the sample shows, at 1280 and at 390 pixels', async () => {
   const file = report('sample');
-  for (const width of [1280, 400]) await visitViews(browser, file, ['Overview', 'Where', 'Source', 'Picture', 'Timeline'], { width });
+  for (const width of [1280, 390]) await visitViews(browser, file, ['Overview', 'Where', 'Source', 'Picture', 'Timeline'], { width });
 });

@@ -22,6 +22,7 @@
 #include "cli/options.h"
 #include "cli/predict/calibration.h"
 #include "cli/predict/gpu.h"
+#include "cli/run/environment.h"
 
 namespace tally::cli {
 namespace {
@@ -142,8 +143,8 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->type_name("COUNTED PLAIN ...")
       ->excludes(device)
       ->excludes(force);
-  command->footer(
-      "Example: tally calibrate -o device.json\nIts kernels and the model: docs/user/predict.md");
+  command->footer("Example: tally calibrate -o device.json\nIts kernels and the model: " +
+                  document("user/predict.md"));
   command->callback([options, &chosen] {
     chosen = [options] {
       return options->programs.empty() ? measure_device(*options) : add_programs(*options);

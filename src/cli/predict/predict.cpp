@@ -16,6 +16,7 @@
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/run/environment.h"
 #include "report/table/display_text.h"
 #include "report/table/json.h"
 
@@ -273,7 +274,8 @@ void add_predict(CLI::App& app, Action& chosen) {
       ->type_name("FORMAT");
   command->footer(
       "Example: tally predict --device device.json game.tally\n"
-      "The model and its limits: docs/user/predict.md");
+      "The model and its limits: " +
+      document("user/predict.md"));
   command->callback([options, &chosen] {
     chosen = [options] {
       const Status found = default_to_newest(options->file);

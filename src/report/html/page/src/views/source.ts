@@ -175,7 +175,7 @@ export class SourceView implements View {
   }
 
   private get assemblyShown(): boolean {
-    return this.assembly !== null && this.app.state.get('asm', window.innerWidth > 1100 ? '1' : '0') === '1';
+    return this.assembly !== null && this.app.state.get('asm') === '1';
   }
 
   private chooser(): HTMLElement {
