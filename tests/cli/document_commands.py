@@ -3,8 +3,8 @@
 
 Usage: document_commands.py TALLY LANTERNS DOCS
 
-A block of commands is indented by four spaces; what is fenced is output, or the text of a file. A comment in the page's source, on the
-line before the blank line above a block, changes what happens:
+A block of commands is indented by four spaces, or fenced as sh; what is fenced otherwise is output, or the text of a file. A comment in
+the page's source, on the line before the blank line above a block, changes what happens:
   <!-- not run: REASON -->   the block cannot run here: it needs other software, root, a terminal or a person
   <!-- first: COMMANDS -->   the block needs files that the page does not make: COMMANDS run before it
 The programs of the examples (./game, ./renderer ...) are the sample, which draws one small frame.
@@ -30,14 +30,19 @@ class Block:
 
 def blocks_of(page):
     """The blocks of commands of a page's text, each with the comments above it."""
-    blocks, comments, fenced = [], [], False
+    blocks, comments, fenced, commands = [], [], False, False
     lines = page.splitlines()
     for number, line in enumerate(lines, 1):
         before = lines[number - 2] if number > 1 else ""
         if line.startswith("```"):
             fenced = not fenced
+            commands = fenced and line.removeprefix("```").strip() in ("sh", "bash", "console")
+            if commands:
+                blocks.append(Block(number, "", comments))
+                comments = []
         elif fenced:
-            continue
+            if commands:
+                blocks[-1].text += line + "\n"
         elif found := COMMENT.fullmatch(line):
             comments.append(found.groups())
         elif line.startswith("    ") and (before.strip() == "" or blocks and blocks[-1].line + blocks[-1].text.count("\n") == number):
@@ -62,11 +67,11 @@ def script_of(blocks):
 
 
 def self_test():
-    page = "text\n\n    a\n    b\n\n<!-- first: mkdir x -->\n\n    c\n\n```\n    no\n```\n<!-- not run: root -->\n\n    d\n"
+    page = "text\n\n    a\n    b\n\n<!-- first: mkdir x -->\n\n    c\n\n```\n    no\n```\n<!-- not run: root -->\n\n    d\n\n```sh\ne\n```\n"
     blocks = blocks_of(page)
     assert [(b.line, b.text, b.first, b.reason) for b in blocks] == [
-        (3, "a\nb\n", [], None), (8, "c\n", ["mkdir x"], None), (15, "d\n", [], "root")], blocks
-    assert script_of(blocks) == "set -e\necho 3 >&9\na\nb\nmkdir x\necho 8 >&9\nc\n"
+        (3, "a\nb\n", [], None), (8, "c\n", ["mkdir x"], None), (15, "d\n", [], "root"), (17, "e\n", [], None)], blocks
+    assert script_of(blocks) == "set -e\necho 3 >&9\na\nb\nmkdir x\necho 8 >&9\nc\necho 17 >&9\ne\n"
     for wrong in ("<!-- not run: root -->\n\ntext\n", "<!-- first: x -->\n"):
         try:
             blocks_of(wrong)
