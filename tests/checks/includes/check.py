@@ -78,7 +78,7 @@ ALLOWED = {
     "cli/compare": CLI,
     "cli/doctor": CLI | {"cli/run"},
     "cli/export": CLI | {"cli/run"},
-    "cli/predict": CLI | {"vk/layer.h"},
+    "cli/predict": CLI | {"cli/run", "vk/layer.h"},
     "cli/main": CLI | {"cli/run", "cli/doctor", "cli/export"},
 }
 
