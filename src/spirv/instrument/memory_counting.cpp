@@ -1,6 +1,7 @@
 #include "spirv/instrument/memory_counting.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "spirv/analysis/sites.h"
 #include "spirv/instrument/counting.h"
@@ -11,7 +12,8 @@ namespace tally::spirv {
 using spv::Op;
 
 namespace {
-constexpr uint32_t kNoUnit = ~0u;
+constexpr uint32_t kMinusOne = ~0u;
+constexpr uint32_t kAbsent = ~0u;  // no lane has it
 constexpr uint32_t kSectorShift = 5, kLineShift = 7, kBankShift = 2;
 static_assert(1u << kSectorShift == kSectorBytes && 1u << kLineShift == kLineBytes);
 constexpr uint32_t kBanksOfLane = kMaxSharedExtent >> kBankShift;
@@ -27,6 +29,10 @@ MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
   const bool by_subgroup = std::ranges::any_of(
       sites_, [](const MemorySite& site) { return site.units != MemorySite::Units::None; });
   if (!by_subgroup) return;
+  for (const MemorySite& site : sites_) {
+    if (site.units == MemorySite::Units::Sectors)
+      most_sectors_ = std::max(most_sectors_, (site.access.extent - 1) / kSectorBytes + 2);
+  }
   keep_loops_rolled();
   if (tools.context.options.sites.maximal_reconvergence) keep_lanes_together();
 }
@@ -90,18 +96,24 @@ void MemoryCounting::insert_site(const MemorySite& site) {
     call(count_bytes_, {bytes, first});
   } else {
     const Begin begin = is_image ? texel_of(code, site.access) : begin_of(code, site.access);
+    const bool is_one = begin.resource == 0;
     if (virtual_) {
       const VirtualSubgroups::Key place = virtual_->place(code, site);
       call(is_shared  ? count_shared_
            : is_image ? count_texel_
                       : count_buffer_,
-           {place.first, place.second, begin.resource, begin.byte, extent, bytes, first});
-    } else if (is_image) {
-      call(count_texel_, {begin.resource, begin.byte, bytes, first});
+           {place.first, place.second, is_one ? constant(0) : begin.resource, begin.byte, extent,
+            bytes, first});
     } else if (is_shared) {
       call(count_shared_, {begin.byte, extent, bytes, first});
+    } else if (is_image && is_one) {
+      call(count_texel_, {begin.byte, bytes, first});
+    } else if (is_image) {
+      call(count_texel_of_several_, {begin.byte, bytes, first, begin.resource});
+    } else if (is_one) {
+      call(count_buffer_, {begin.byte, extent, bytes, first});
     } else {
-      call(count_buffer_, {begin.resource, begin.byte, extent, bytes, first});
+      call(count_buffer_of_several_, {begin.byte, extent, bytes, first, begin.resource});
     }
   }
   editor_.insert_before(site.instruction, code);
@@ -115,7 +127,7 @@ MemoryCounting::Begin MemoryCounting::begin_of(InstructionBuilder& code,
     return {code.emit(Op::OpCompositeExtract, u32_, {address, 1}),
             code.emit(Op::OpCompositeExtract, u32_, {address, 0})};
   }
-  Begin begin{constant(0), constant(access.base)};
+  Begin begin{0, constant(access.base)};
   for (const MemoryAccess::Step& step : access.steps) {
     const uint32_t bytes = binary(code, Op::OpIMul, step.index, constant(step.stride));
     begin.byte = binary(code, Op::OpIAdd, begin.byte, bytes);
@@ -138,7 +150,7 @@ MemoryCounting::Begin MemoryCounting::texel_of(InstructionBuilder& code,
     return binary(code, Op::OpBitwiseAnd, number, constant(mask));
   };
   constexpr uint32_t kHalf = 0x7fff;
-  Begin begin{constant(0), 0};
+  Begin begin;
   if (access.dimensions == 1) {
     begin.byte = masked(0, 0x7fffffff);  // a texel buffer may have more
   } else {
@@ -148,7 +160,8 @@ MemoryCounting::Begin MemoryCounting::texel_of(InstructionBuilder& code,
   if (access.dimensions > 2) begin.resource = masked(2, kHalf);
   if (access.element != 0) {
     const uint32_t element = binary(code, Op::OpShiftLeftLogical, access.element, constant(16));
-    begin.resource = binary(code, Op::OpBitwiseOr, begin.resource, element);
+    begin.resource =
+        begin.resource == 0 ? element : binary(code, Op::OpBitwiseOr, begin.resource, element);
   }
   return begin;
 }
@@ -159,68 +172,131 @@ uint32_t MemoryCounting::scalar_of(uint32_t vector) const {
   return module.definition(module.type_of(vector))->operand(0);
 }
 
-// Calls visit({unit, resource, is_one}) in turns, whose units are those from `first` to `last` of
-// all lanes, each once and in ascending order; the last turn has none, and is_one is false there.
-// All lanes that look for the least unit together see that it was the last turn: a vote of its own
-// could have other lanes, and some would wait for ever (NVIDIA 580).
+// Calls visit(turn, values) once for each lane of a full subgroup; it returns the values of the
+// next call. Returns the last ones.
+//
+// All lanes make the same number of turns, whatever they access: a loop whose end depended on the
+// accesses hung in some shaders on NVIDIA 580.
 template <typename Visit>
-void MemoryCounting::each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first,
-                               uint32_t last, Visit&& visit) {
-  code.store(next_, first);
-  const uint32_t header = code.new_id();
-  code.branch(header);
-  code.label(header);
-  code.repeat(u32_, constant(0), [&](uint32_t turn) {
-    const uint32_t next = code.load(u32_, next_);
-    uint32_t is_open = compare(code, Op::OpULessThanEqual, next, last);
-    uint32_t least = 0;
+std::vector<uint32_t> MemoryCounting::each_lane(InstructionBuilder& code, uint32_t packed,
+                                                uint32_t resource,
+                                                std::vector<InstructionBuilder::Carried> values,
+                                                Visit&& visit) {
+  const uint32_t own = tools_.builtins.lane(code);
+  const uint32_t lanes = tools_.builtins.number(code, spv::BuiltIn::SubgroupSize, 1, 0);
+  const uint32_t before = code.new_id();
+  code.branch(before);
+  code.label(before);
+  values.push_back({u32_, constant(0)});
+  std::vector<uint32_t> last = code.repeat(values, [&](std::vector<uint32_t> now) {
+    const uint32_t lane = now.back();
+    now.pop_back();
+    const uint32_t is_own = compare(code, Op::OpIEqual, own, lane);
+    const auto of_lane = [&](uint32_t value) {
+      return subgroup_.minimum(code, select(code, is_own, value, constant(kAbsent)));
+    };
+    const uint32_t theirs = of_lane(packed);
+    const uint32_t is_present = compare(code, Op::OpINotEqual, theirs, constant(kAbsent));
+    uint32_t is_earlier = both(code, compare(code, Op::OpULessThan, lane, own), is_present);
     if (resource != 0) {
-      const uint32_t open = select(code, is_open, resource, constant(kNoUnit));
-      least = subgroup_.minimum(code, open);
-      is_open = both(code, is_open, compare(code, Op::OpIEqual, resource, least));
+      const uint32_t other = of_lane(select(code, is_present, resource, constant(kAbsent)));
+      is_earlier = both(code, is_earlier, compare(code, Op::OpIEqual, other, resource));
     }
-    const uint32_t unit = subgroup_.minimum(code, select(code, is_open, next, constant(kNoUnit)));
-    const uint32_t is_found = both(code, is_open, compare(code, Op::OpIEqual, next, unit));
-    const uint32_t is_one = compare(code, Op::OpINotEqual, unit, constant(kNoUnit));
-    code.store(next_,
-               binary(code, Op::OpIAdd, next, select(code, is_found, constant(1), constant(0))));
-    visit(Turn{unit, least, is_one});
-    const uint32_t found =
-        binary(code, Op::OpIAdd, turn, select(code, is_one, constant(1), constant(0)));
-    code.store(found_, found);
-    const uint32_t again =
-        resource == 0 ? is_one : compare(code, Op::OpINotEqual, least, constant(kNoUnit));
-    return InstructionBuilder::Turn{found, again};
+    std::vector<uint32_t> next = visit(Turn{theirs, is_present, is_earlier}, now);
+    next.push_back(plus(code, lane, 1));
+    const uint32_t again = compare(code, Op::OpULessThan, next.back(), lanes);
+    return InstructionBuilder::Turns{std::move(next), again};
   });
+  last.pop_back();
+  return last;
 }
 
-// The sectors and lines of an access to a buffer. The sectors of a line follow each other.
+// What is left of `units` after another lane's access to those from `first` to `last`. All lanes
+// ask for as many bytes. So an access that begins in the same unit as this one, `own_first`, or
+// before it takes the first units, and any other one takes the last units.
+MemoryCounting::Units MemoryCounting::without(InstructionBuilder& code, const Units& units,
+                                              uint32_t own_first, uint32_t is_earlier,
+                                              uint32_t first, uint32_t last) {
+  const uint32_t end = plus(code, last, 1);
+  const uint32_t is_before = compare(code, Op::OpULessThanEqual, first, own_first);
+  const uint32_t takes_first =
+      both(code, is_before, compare(code, Op::OpUGreaterThan, end, units.first));
+  const uint32_t is_after = compare(code, Op::OpUGreaterThan, first, own_first);
+  const uint32_t takes_last =
+      both(code, is_after, compare(code, Op::OpULessThan, first, units.end));
+  return {select(code, both(code, is_earlier, takes_first), end, units.first),
+          select(code, both(code, is_earlier, takes_last), first, units.end)};
+}
+
+uint32_t MemoryCounting::count(InstructionBuilder& code, const Units& units) const {
+  const uint32_t are_left = compare(code, Op::OpULessThan, units.first, units.end);
+  return select(code, are_left, binary(code, Op::OpISub, units.end, units.first), constant(0));
+}
+
+// The sum over the lanes of numbers up to `most`. In two shaders that also use workgroup memory,
+// the subgroup's addition gave three too few on NVIDIA 580.
+uint32_t MemoryCounting::sum(InstructionBuilder& code, uint32_t number, uint32_t most) {
+  uint32_t total = 0;
+  for (uint32_t bit = 0; bit < std::bit_width(most); ++bit) {
+    const uint32_t masked = binary(code, Op::OpBitwiseAnd, number, constant(1u << bit));
+    const uint32_t is_set = compare(code, Op::OpINotEqual, masked, constant(0));
+    const uint32_t lanes = subgroup_.bit_count(code, subgroup_.ballot(code, is_set));
+    const uint32_t part = binary(code, Op::OpShiftLeftLogical, lanes, constant(bit));
+    total = total == 0 ? part : binary(code, Op::OpIAdd, total, part);
+  }
+  return total;
+}
+
+// The sectors and lines of an access to a buffer, each at the lowest lane that touches it.
 MemoryCounting::Touched MemoryCounting::sectors_and_lines(InstructionBuilder& code,
                                                           uint32_t resource, uint32_t byte,
                                                           uint32_t extent) {
   constexpr uint32_t kSectorsOfLine = kLineShift - kSectorShift;
+  const auto line_of = [&](uint32_t sector) {
+    return binary(code, Op::OpShiftRightLogical, sector, constant(kSectorsOfLine));
+  };
   const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(kSectorShift));
   // Not the sector of the last byte's address, which may be beyond 2^32.
   const uint32_t inside = binary(code, Op::OpBitwiseAnd, byte, constant(kSectorBytes - 1));
-  const uint32_t end = binary(code, Op::OpIAdd, inside, plus(code, extent, kNoUnit));
+  const uint32_t bytes_after = plus(code, extent, kMinusOne);
+  const uint32_t end = binary(code, Op::OpIAdd, inside, bytes_after);
   const uint32_t more = binary(code, Op::OpShiftRightLogical, end, constant(kSectorShift));
+  const uint32_t least = binary(code, Op::OpShiftRightLogical, bytes_after, constant(kSectorShift));
+  // At most one sector more than the least number.
+  const uint32_t packed =
+      binary(code, Op::OpBitwiseOr, binary(code, Op::OpShiftLeftLogical, first, constant(1)),
+             binary(code, Op::OpISub, more, least));
   const uint32_t last = binary(code, Op::OpIAdd, first, more);
-  code.store(lines_, constant(0));
-  code.store(line_, constant(kNoUnit));
-  code.store(line_resource_, constant(kNoUnit));
-  each_unit(code, resource, first, last, [&](const Turn& turn) {
-    const uint32_t line =
-        binary(code, Op::OpShiftRightLogical, turn.unit, constant(kSectorsOfLine));
-    const uint32_t is_same =
-        both(code, compare(code, Op::OpIEqual, line, code.load(u32_, line_)),
-             compare(code, Op::OpIEqual, turn.resource, code.load(u32_, line_resource_)));
-    const uint32_t is_new = select(code, is_same, constant(0), constant(1));
-    const uint32_t added = select(code, turn.is_one, is_new, constant(0));
-    code.store(lines_, binary(code, Op::OpIAdd, code.load(u32_, lines_), added));
-    code.store(line_, line);
-    code.store(line_resource_, turn.resource);
-  });
-  return {code.load(u32_, found_), code.load(u32_, lines_)};
+  const uint32_t first_line = line_of(first);
+  const std::vector<uint32_t> left = each_lane(
+      code, packed, resource,
+      {{u32_, first},
+       {u32_, plus(code, last, 1)},
+       {u32_, first_line},
+       {u32_, plus(code, line_of(last), 1)}},
+      [&](const Turn& turn, const std::vector<uint32_t>& now) {
+        const uint32_t from = binary(code, Op::OpShiftRightLogical, turn.packed, constant(1));
+        const uint32_t one = binary(code, Op::OpBitwiseAnd, turn.packed, constant(1));
+        const uint32_t to = binary(code, Op::OpIAdd, from, binary(code, Op::OpIAdd, least, one));
+        const Units sectors = without(code, {now[0], now[1]}, first, turn.is_earlier, from, to);
+        const Units lines = without(code, {now[2], now[3]}, first_line, turn.is_earlier,
+                                    line_of(from), line_of(to));
+        return std::vector{sectors.first, sectors.end, lines.first, lines.end};
+      });
+  const uint32_t sectors = sum(code, count(code, {left[0], left[1]}), most_sectors_);
+  const uint32_t lines = sum(code, count(code, {left[2], left[3]}), most_sectors_);
+  return {sectors, lines};
+}
+
+// The texels that an access to an image touches, each at the lowest lane that touches it.
+uint32_t MemoryCounting::texels(InstructionBuilder& code, uint32_t resource, uint32_t texel) {
+  const std::vector<uint32_t> counts = each_lane(
+      code, texel, resource, {{u32_, constant(1)}},
+      [&](const Turn& turn, const std::vector<uint32_t>& now) {
+        const uint32_t is_same = compare(code, Op::OpIEqual, turn.packed, texel);
+        return std::vector{select(code, both(code, turn.is_earlier, is_same), constant(0), now[0])};
+      });
+  return sum(code, counts[0], 1);
 }
 
 // number + added, for a constant.
@@ -228,44 +304,63 @@ uint32_t MemoryCounting::plus(InstructionBuilder& code, uint32_t number, uint32_
   return binary(code, Op::OpIAdd, number, constant(added));
 }
 
-// Each lane counts the words in the banks that it touches: one of them is the fullest.
+// Each word counts at the lowest lane that touches it. Then each lane counts the words in the banks
+// that it touches: one of them is the fullest.
 uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent) {
+  constexpr uint32_t kMostWords = kMaxSharedExtent / sizeof(uint32_t) + 1;
+  constexpr uint32_t kCountBits = std::bit_width(kMostWords);
   const uint32_t uvec4 = editor_.type_vector(u32_, kBanksOfLane);
   const uint32_t bvec4 = editor_.type_vector(boolean_, kBanksOfLane);
   const auto splat = [&](uint32_t value) {
     return code.emit(Op::OpCompositeConstruct, uvec4, {value, value, value, value});
   };
+  const auto pack = [&](uint32_t word, uint32_t words) {
+    return binary(code, Op::OpBitwiseOr,
+                  binary(code, Op::OpShiftLeftLogical, word, constant(kCountBits)), words);
+  };
+  const auto word_of = [&](uint32_t packed) {
+    return binary(code, Op::OpShiftRightLogical, packed, constant(kCountBits));
+  };
+  const auto words_of = [&](uint32_t packed) {
+    return binary(code, Op::OpBitwiseAnd, packed, constant((1u << kCountBits) - 1));
+  };
   const uint32_t first = binary(code, Op::OpShiftRightLogical, byte, constant(kBankShift));
-  const uint32_t end = binary(code, Op::OpIAdd, byte, plus(code, extent, kNoUnit));
+  const uint32_t end = binary(code, Op::OpIAdd, byte, plus(code, extent, kMinusOne));
   const uint32_t last = binary(code, Op::OpShiftRightLogical, end, constant(kBankShift));
+  const std::vector<uint32_t> left = each_lane(
+      code, pack(first, binary(code, Op::OpISub, last, first)), 0,
+      {{u32_, first}, {u32_, plus(code, last, 1)}},
+      [&](const Turn& turn, const std::vector<uint32_t>& now) {
+        const uint32_t from = word_of(turn.packed);
+        const uint32_t to = binary(code, Op::OpIAdd, from, words_of(turn.packed));
+        const Units words = without(code, {now[0], now[1]}, first, turn.is_earlier, from, to);
+        return std::vector{words.first, words.end};
+      });
+  const uint32_t words = count(code, {left[0], left[1]});
   const uint32_t zeros = splat(constant(0)), ones = splat(constant(1));
   const uint32_t distances = code.emit(Op::OpCompositeConstruct, uvec4,
                                        {constant(0), constant(1), constant(2), constant(3)});
   const uint32_t own = code.emit(Op::OpIAdd, uvec4, {splat(first), distances});
   const uint32_t mask = splat(constant(kBanks - 1));
-  const uint32_t banks = code.emit(Op::OpBitwiseAnd, uvec4, {own, mask});
-  const uint32_t words = editor_.new_global_variable(
-      editor_.type_pointer(spv::StorageClass::Private, uvec4), spv::StorageClass::Private);
-  editor_.add_to_interface(tools_.context.entry, words);
-  code.store(words, zeros);
-  each_unit(code, 0, first, last, [&](const Turn& turn) {
-    // No bank where the turn has no unit.
-    const uint32_t bank = binary(code, Op::OpBitwiseAnd, turn.unit, constant(kBanks - 1));
-    const uint32_t hit = select(code, turn.is_one, bank, constant(kNoUnit));
-    const uint32_t hits = code.emit(Op::OpIEqual, bvec4, {banks, splat(hit)});
-    const uint32_t added = code.emit(Op::OpSelect, uvec4, {hits, ones, zeros});
-    code.store(words, code.emit(Op::OpIAdd, uvec4, {code.load(uvec4, words), added}));
-  });
-  const uint32_t counted = code.load(uvec4, words);
-  uint32_t most = code.emit(Op::OpCompositeExtract, u32_, {counted, 0});
+  const std::vector<uint32_t> counted = each_lane(
+      code, pack(left[0], words), 0, {{uvec4, zeros}},
+      [&](const Turn& turn, const std::vector<uint32_t>& now) {
+        const uint32_t there = select(code, turn.is_present, words_of(turn.packed), constant(0));
+        const uint32_t distance = code.emit(Op::OpISub, uvec4, {own, splat(word_of(turn.packed))});
+        const uint32_t banks = code.emit(Op::OpBitwiseAnd, uvec4, {distance, mask});
+        const uint32_t hits = code.emit(Op::OpULessThan, bvec4, {banks, splat(there)});
+        const uint32_t added = code.emit(Op::OpSelect, uvec4, {hits, ones, zeros});
+        return std::vector{code.emit(Op::OpIAdd, uvec4, {now[0], added})};
+      });
+  uint32_t most = code.emit(Op::OpCompositeExtract, u32_, {counted[0], 0});
   for (uint32_t i = 1; i < kBanksOfLane; ++i) {
-    const uint32_t other = code.emit(Op::OpCompositeExtract, u32_, {counted, i});
+    const uint32_t other = code.emit(Op::OpCompositeExtract, u32_, {counted[0], i});
     most = select(code, compare(code, Op::OpUGreaterThan, other, most), other, most);
   }
   // The maximum, by the minimum of the complements.
   const uint32_t complement = code.emit(Op::OpNot, u32_, {most});
   uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
-  const uint32_t rounded = binary(code, Op::OpIAdd, code.load(u32_, found_), constant(kBanks - 1));
+  const uint32_t rounded = plus(code, sum(code, words, kMostWords), kBanks - 1);
   const uint32_t needed = binary(code, Op::OpUDiv, rounded, constant(kBanks));
   // Fewer only where lanes parted since.
   passes = select(code, compare(code, Op::OpUGreaterThan, needed, passes), needed, passes);
@@ -309,14 +404,6 @@ void MemoryCounting::finish() {
     finish_virtual();
     count_shared_ = count_buffer_ = count_texel_ = 0;
   }
-  if (count_shared_ != 0 || count_buffer_ != 0 || count_texel_ != 0) {
-    next_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
-    found_ = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
-  }
-  if (count_buffer_ != 0) {
-    for (uint32_t* const variable : {&lines_, &line_, &line_resource_})
-      *variable = editor_.new_private_variable(tools_.context.entry, u32_, constant(0));
-  }
   if (count_bytes_ != 0) {
     make_function(tools_.context, count_bytes_, "tally.count_bytes", {u32_, u32_},
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
@@ -339,35 +426,44 @@ void MemoryCounting::finish() {
                     });
                   });
   }
-  if (count_texel_ != 0) {
-    make_function(tools_.context, count_texel_, "tally.count_texel", {u32_, u32_, u32_, u32_},
+  // The last parameter is the resource, if there are several.
+  const auto make_texel = [&](uint32_t function, const char* name,
+                              std::initializer_list<uint32_t> types) {
+    if (function == 0) return;
+    make_function(tools_.context, function, name, types,
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
-                      each_unit(code, parameters[0], parameters[1], parameters[1],
-                                [](const Turn&) {});
-                      const uint32_t texels = code.load(u32_, found_);
+                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
+                      const uint32_t resource = parameters.size() > 3 ? parameters[3] : 0;
+                      const uint32_t touched = texels(code, resource, parameters[0]);
                       code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[3], {sum.bytes, constant(1), texels});
+                        add_all(code, record, parameters[2], {sum.bytes, constant(1), touched});
                       });
                     });
                   });
-  }
-  if (count_buffer_ != 0) {
-    make_function(tools_.context, count_buffer_, "tally.count_buffer",
-                  {u32_, u32_, u32_, u32_, u32_},
+  };
+  make_texel(count_texel_, "tally.count_texel", {u32_, u32_, u32_});
+  make_texel(count_texel_of_several_, "tally.count_texel_of_several", {u32_, u32_, u32_, u32_});
+  const auto make_buffer = [&](uint32_t function, const char* name,
+                               std::initializer_list<uint32_t> types) {
+    if (function == 0) return;
+    make_function(tools_.context, function, name, types,
                   [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[3]);
+                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
+                      const uint32_t resource = parameters.size() > 4 ? parameters[4] : 0;
                       const Touched touched =
-                          sectors_and_lines(code, parameters[0], parameters[1], parameters[2]);
+                          sectors_and_lines(code, resource, parameters[0], parameters[1]);
                       code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[4],
+                        add_all(code, record, parameters[3],
                                 {sum.bytes, constant(1), touched.sectors, touched.lines});
                       });
                     });
                   });
-  }
+  };
+  make_buffer(count_buffer_, "tally.count_buffer", {u32_, u32_, u32_, u32_});
+  make_buffer(count_buffer_of_several_, "tally.count_buffer_of_several",
+              {u32_, u32_, u32_, u32_, u32_});
 }
 
 }  // namespace tally::spirv

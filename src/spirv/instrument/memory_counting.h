@@ -1,12 +1,13 @@
 // Counts the bytes that accesses to memory ask for, and what the hardware moves for a subgroup.
 //
-// The lanes of a subgroup that access memory together look for the units (sectors, lines, words)
-// that they touch in ascending order: each turn of a loop finds the least one that was not found
-// yet. A unit counts once, however many lanes touch it, and a lane may touch several.
+// The lanes of a subgroup that access memory together tell each other, in a loop over all lanes,
+// which units (sectors, lines, words) they touch. A unit counts at the lowest lane that touches it,
+// so once, and a lane may touch several.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "spirv/instrument/counting.h"
 #include "spirv/plan/site_plan.h"
@@ -117,15 +118,23 @@ class MemoryCounting : WordCode {
  private:
   // Where an access begins: a byte of a resource, or a number of a texel.
   struct Begin {
-    uint32_t resource = 0;  // ids of 32-bit numbers: which one of several, or the upper half of an
-    uint32_t byte = 0;      // address
+    // Ids of 32-bit numbers. Which one of several resources, or the upper half of an address; 0:
+    // there is one resource.
+    uint32_t resource = 0;
+    uint32_t byte = 0;
   };
 
   void keep_loops_rolled();
   void keep_lanes_together();
-  // Ids of 32-bit numbers, and of booleans, that all lanes of an access have.
+  // What a lane has, as ids.
   struct Turn {
-    uint32_t unit, resource, is_one;
+    uint32_t packed;      // the number that it tells
+    uint32_t is_present;  // it makes the access
+    uint32_t is_earlier;  // ... to the same resource, and is below this lane
+  };
+  // From the first to before the end; none if that is not above the first. Ids.
+  struct Units {
+    uint32_t first, end;
   };
   struct Touched {
     uint32_t sectors, lines;
@@ -140,10 +149,15 @@ class MemoryCounting : WordCode {
   uint32_t scalar_of(uint32_t vector) const;
   uint32_t plus(InstructionBuilder& code, uint32_t number, uint32_t added) const;
   template <typename Visit>
-  void each_unit(InstructionBuilder& code, uint32_t resource, uint32_t first, uint32_t last,
-                 Visit&& visit);
+  std::vector<uint32_t> each_lane(InstructionBuilder& code, uint32_t packed, uint32_t resource,
+                                  std::vector<InstructionBuilder::Carried> values, Visit&& visit);
+  Units without(InstructionBuilder& code, const Units& units, uint32_t own_first,
+                uint32_t is_earlier, uint32_t first, uint32_t last);
+  uint32_t count(InstructionBuilder& code, const Units& units) const;
+  uint32_t sum(InstructionBuilder& code, uint32_t number, uint32_t most);
   Touched sectors_and_lines(InstructionBuilder& code, uint32_t resource, uint32_t byte,
                             uint32_t extent);
+  uint32_t texels(InstructionBuilder& code, uint32_t resource, uint32_t texel);
   uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
   void finish_virtual();
   LaneSum sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
@@ -155,12 +169,10 @@ class MemoryCounting : WordCode {
   std::optional<VirtualSubgroups> virtual_;  // empty: the device's subgroups
   SubgroupCode subgroup_;
   uint32_t none_;
-  // Private variables: the next unit of the lane, and the number of units so far.
-  uint32_t next_ = 0, found_ = 0;
-  // ... the number of lines so far, and the line found last with its resource.
-  uint32_t lines_ = 0, line_ = 0, line_resource_ = 0;
+  uint32_t most_sectors_ = 0;  // of a lane's access
   // Functions; 0: not needed.
   uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
+  uint32_t count_buffer_of_several_ = 0, count_texel_of_several_ = 0;
 };
 
 }  // namespace tally::spirv

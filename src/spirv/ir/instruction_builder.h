@@ -78,15 +78,19 @@ class InstructionBuilder {
     return after;
   }
 
-  // The results of one iteration of a loop: the value of the next iteration, and whether there is
-  // one.
-  struct Turn {
-    uint32_t value, again;
+  // A value that each iteration of a loop gets from the one before.
+  struct Carried {
+    uint32_t type, start;
   };
-  // `do { value, again = body(value) } while (again)`: ends the current block, whose label is
-  // known, and begins a new one.
+  // The results of an iteration: the values of the next one, and whether there is one.
+  struct Turns {
+    std::vector<uint32_t> values;
+    uint32_t again;
+  };
+  // `do { values, again = body(values) } while (again)`: ends the current block, whose label is
+  // known, and begins a new one. Returns the values of the last iteration.
   template <typename Body>
-  void repeat(uint32_t type, uint32_t start, Body&& body) {
+  std::vector<uint32_t> repeat(std::span<const Carried> carried, Body&& body) {
     const uint32_t before = *last_label_;
     const uint32_t header = new_id();
     const uint32_t inside = new_id();
@@ -94,17 +98,34 @@ class InstructionBuilder {
     const uint32_t after = new_id();
     branch(header);
     label(header);
-    const uint32_t value = phi(type, {{start, before}, {0, next}});
-    const size_t later = words_.size() - 2;  // the phi's value of the turn before
+    std::vector<uint32_t> values;
+    std::vector<size_t> later;  // the phis' values of the iteration before
+    for (const Carried& one : carried) {
+      values.push_back(phi(one.type, {{one.start, before}, {0, next}}));
+      later.push_back(words_.size() - 2);
+    }
     loop_merge(after, next);
     branch(inside);
     label(inside);
-    const Turn turn = body(value);
-    words_[later] = turn.value;
+    const Turns turn = body(values);
+    for (size_t i = 0; i < later.size(); ++i) words_[later[i]] = turn.values[i];
     branch(next);
     label(next);
     branch_if(turn.again, header, after);
     label(after);
+    return turn.values;
+  }
+  // The same for one value.
+  struct Turn {
+    uint32_t value, again;
+  };
+  template <typename Body>
+  void repeat(uint32_t type, uint32_t start, Body&& body) {
+    const Carried one{type, start};
+    repeat(std::span(&one, 1), [&](const std::vector<uint32_t>& values) {
+      const Turn turn = body(values[0]);
+      return Turns{{turn.value}, turn.again};
+    });
   }
 
   void append(const InstructionBuilder& other);

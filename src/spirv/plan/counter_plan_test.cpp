@@ -64,5 +64,17 @@ TEST(CounterPlan, broken_conservation_and_negative_counts_are_reported) {
             "block 3: 18446744073709551613 flow in and 10 flow out");
 }
 
+TEST(CounterPlan, gives_no_difference_of_counters_below_zero) {
+  CounterPlan plan;
+  plan.site_counters = {
+      {.site = 0, .slot = SiteSlot::ExtraPasses, .counter = 0},
+      {.site = 0, .slot = SiteSlot::ExtraPasses, .counter = 1, .subtracts = true}};
+  const auto extra_passes = [&](std::vector<uint64_t> counters) {
+    return plan.derive(counters).sites.at(0).value;
+  };
+  EXPECT_EQ(extra_passes({7, 5}), 2U);
+  EXPECT_EQ(extra_passes({5, 7}), 0U);
+}
+
 }  // namespace
 }  // namespace tally::spirv
