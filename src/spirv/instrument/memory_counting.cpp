@@ -211,7 +211,7 @@ std::vector<uint32_t> MemoryCounting::each_lane(InstructionBuilder& code, uint32
   return last;
 }
 
-// What is left of `units` after another lane's access to those from `first` to `last`. All lanes
+// The rest of `units` after another lane's access to those from `first` to `last`. All lanes
 // ask for as many bytes. So an access that begins in the same unit as this one, `own_first`, or
 // before it takes the first units, and any other one takes the last units.
 MemoryCounting::Units MemoryCounting::without(InstructionBuilder& code, const Units& units,

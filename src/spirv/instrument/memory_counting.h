@@ -126,7 +126,7 @@ class MemoryCounting : WordCode {
 
   void keep_loops_rolled();
   void keep_lanes_together();
-  // What a lane has, as ids.
+  // The facts of a lane, as ids.
   struct Turn {
     uint32_t packed;      // the number that it tells
     uint32_t is_present;  // it makes the access
