@@ -503,6 +503,17 @@ DataTable CaptureEvents::passes() const {
 DataTable CaptureEvents::commands(const CommandRows& rows,
                                   const std::vector<uint32_t>& set_of) const {
   std::vector<uint64_t> runs_of(rows.first_of.size());
+  std::vector<uint64_t> vertices_of_row(runs_of), unknown_vertices_of(runs_of);
+  for (const Batch& batch : model_.batches) {
+    for (const uint32_t c : batch.commands) {
+      const Command& command = model_.commands[c];
+      if (!batch.counted || !model_.is_draw(command)) continue;
+      const auto known = vertices_of(model_.calls[command.call]);
+      uint64_t& sum = vertices_of_row[rows.row_of[c]];
+      sum = saturating_sum(sum, saturating_product(known.value_or(0), command.runs));
+      unknown_vertices_of[rows.row_of[c]] += !known;
+    }
+  }
   std::vector<FrameSums> times(rows.first_of.size());
   for (uint32_t c = 0; c < model_.commands.size(); ++c) {
     runs_of[rows.row_of[c]] += model_.commands[c].runs;
@@ -526,6 +537,8 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
   DataColumn& label = table.add("label", Kind::Index);
   DataColumn& values = table.add("values", Kind::Index);
   DataColumn& runs = table.add("runs", Kind::Number);
+  DataColumn& vertices = table.add("vertices", Kind::Number);
+  DataColumn& unknown_vertices = table.add("unknown_vertices", Kind::Number);
   DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
   DataColumn& first_use = table.add("first_use", Kind::Number);
   PlaceColumns place(table);
@@ -541,6 +554,8 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
     label.push_index(command.label);
     values.push_index(set_of[row]);
     runs.push(runs_of[row]);
+    vertices.push(vertices_of_row[row]);
+    unknown_vertices.push(unknown_vertices_of[row]);
     gpu_time.push_real(times[row].is_timed ? times[row].gpu_time : kNoTime);
     first_use.push(first_uses_.commands[first]);
     const auto placed = places_.commands.find(first);

@@ -57,6 +57,8 @@ void add_group(CommandGroup& sum, const CommandGroup& part) {
   sum.first_command = std::min(sum.first_command, part.first_command);
   sum.pass = std::min(sum.pass, part.pass);
   sum.passes += part.passes;
+  sum.vertices = saturating_sum(sum.vertices, part.vertices);
+  sum.unknown_vertices += part.unknown_vertices;
   sum.draws += part.draws;
   sum.dispatches += part.dispatches;
   sum.uncounted += part.uncounted;
@@ -96,12 +98,20 @@ class Grouper {
     if (group.first_command == kNone) group.first_command = index;
     (model_.is_draw(command) ? group.draws : group.dispatches) += command.runs;
     if (!counted_[index]) group.uncounted += command.runs;
+    if (counted_[index] && model_.is_draw(command)) add_vertices(command, group);
     note_frame(number, command.frame);
     // The time of a command in a pass is already part of the pass's time.
     const bool counted_with_pass =
         command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     if (counted_with_pass) return;
     add_part(group, first_uses_.commands[index], command.gpu_time_ns);
+  }
+
+  void add_vertices(const Command& command, CommandGroup& group) const {
+    const auto vertices = vertices_of(model_.calls[command.call]);
+    group.unknown_vertices += !vertices;
+    group.vertices =
+        saturating_sum(group.vertices, saturating_product(vertices.value_or(0), command.runs));
   }
 
   void add_pass(uint32_t index) {
@@ -246,6 +256,18 @@ std::vector<uint32_t> CommandGroups::innermost_first() const {
   std::sort(order.begin(), order.end(),
             [this](uint32_t a, uint32_t b) { return groups[a].label > groups[b].label; });
   return order;
+}
+
+std::optional<uint64_t> vertices_of(const Call& call) {
+  if (call.name != "vkCmdDraw" && call.name != "vkCmdDrawIndexed") return std::nullopt;
+  uint64_t vertices = 1;
+  for (size_t i = 0; i < call.parameters.size(); ++i) {
+    const std::string& name = call.parameter_names[i];
+    if (name != "vertexCount" && name != "indexCount" && name != "instanceCount") continue;
+    vertices = saturating_product(vertices,
+                                  static_cast<uint64_t>(std::max<int64_t>(call.parameters[i], 0)));
+  }
+  return vertices;
 }
 
 CommandGroups group_commands(const Model& model, GroupBy by, bool merge) {

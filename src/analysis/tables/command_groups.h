@@ -21,6 +21,8 @@ struct CommandGroup {
   uint32_t parent = kNone;  // with GroupBy::Label: the group of the enclosing label
   uint64_t passes = 0;
   uint64_t pixels = 0;                  // with GroupBy::Pass: of the render areas and layers
+  uint64_t vertices = 0;                // that its counted draws name
+  uint64_t unknown_vertices = 0;        // counted draws whose vertices are not known
   uint64_t draws = 0;                   // executions of draw commands
   uint64_t dispatches = 0;              // executions of all other action commands
   uint64_t frames = 0;                  // number of distinct frames that contain it
@@ -43,6 +45,9 @@ struct CommandGroups {
 // and attachments) form one group, even across frames. A label's group includes the counts of
 // nested labels; group_of_command holds the innermost label's group.
 CommandGroups group_commands(const Model& model, GroupBy by, bool merge);
+
+// The vertices, or indices, of all instances of a draw; nullopt where the device decides.
+std::optional<uint64_t> vertices_of(const Call& call);
 
 // The key columns of the tables of draws, passes, pipelines, frames and labels.
 

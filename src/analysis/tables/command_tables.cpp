@@ -76,6 +76,7 @@ class CommandTable {
     add_counts(fields);
     if (by_ != GroupBy::Command) add_invocations(fields);
     if (by_ == GroupBy::Pass) fields.push_back(overdraw());
+    fields.push_back(shaded_per_vertex());
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
     std::vector<MakeCell> cells;
@@ -205,6 +206,22 @@ class CommandTable {
           const uint64_t pixels = groups_.groups[g].pixels;
           if (pixels == 0) return {};
           return static_cast<double>(invocations_.at(g, kFragment)) / static_cast<double>(pixels);
+        });
+    field.column.adds_up = false;
+    return std::move(field).hidden();
+  }
+
+  Field shaded_per_vertex() const {
+    constexpr size_t kVertex = 0;  // the bit of the stage
+    Field field = value_field(
+        "shaded_per_vertex", "shaded/vertex",
+        "invocations of vertex shaders for each vertex or index that draws name, of all their "
+        "instances; empty where the device decides how many",
+        [this](size_t g) -> Cell {
+          const CommandGroup& group = groups_.groups[g];
+          const uint64_t invocations = invocations_.at(g, kVertex);
+          if (group.unknown_vertices != 0 || group.vertices == 0 || invocations == 0) return {};
+          return static_cast<double>(invocations) / static_cast<double>(group.vertices);
         });
     field.column.adds_up = false;
     return std::move(field).hidden();

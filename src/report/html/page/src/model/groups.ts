@@ -70,6 +70,10 @@ const number = (id: string, title: string, description: string, unit: Unit, cell
 
 const ratio = (part: Exact | null, whole: Exact): number | null => (Number(whole) ? Number(part) / Number(whole) : null);
 
+const shadedPerVertex = (shaded: (row: number) => Exact | null, vertices: (row: number) => Exact | null, unknown: (row: number) => Exact | null): Field =>
+  number('shaded_per_vertex', 'shaded/vertex', 'invocations of vertex shaders for each vertex or index that draws name, of all their instances; empty where the device decides how many', 'count',
+    (r) => (Number(unknown(r)) || !Number(shaded(r)) ? null : ratio(shaded(r), vertices(r) ?? 0)), false);
+
 class Grouping {
   readonly identities: string[] = [];
   readonly first: number[] = [];  // a command, or -1
@@ -216,6 +220,9 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     number('dispatches', 'dispatches', 'other action commands that were executed', 'count', (r) => others()[r]));
   if (by === 'pass' || by === 'label' || by === 'frame')
     fields.push(number('passes', 'passes', 'render passes that were executed', 'count', (r) => passCount()[r], by !== 'pass'));
+  const known = table.values('vertices'), unknown = table.values('unknown_vertices');
+  const vertices = lazy(() => sum((c) => known[c])), lacking = lazy(() => sum((c) => unknown[c])), shaded = lazy(() => sum(sums.commandValue('invocations_vertex', code)));
+  fields.push(shadedPerVertex((r) => shaded()[r], (r) => vertices()[r], (r) => lacking()[r]));
   if (by === 'pass') {
     const pixels = model.t('passes').values('pixels');
     const ofPixels = lazy(() => sumBy(size, ofPass.length, (i) => ofPass[i], (i) => pixels[passes[i]])), fragments = lazy(() => sum(sums.commandValue('invocations_fragment', code)));
@@ -262,7 +269,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
     return Number.isNaN(t) || !!firstUse[at(row)] !== first ? null : t;
   };
   const frame = table.index('frame'), numbers = model.t('frames').numbers('number');
-  const size = commands?.length ?? table.rows;
+  const size = commands?.length ?? table.rows, vertices = table.values('vertices'), unknown = table.values('unknown_vertices'), shaded = sums.commandValue('invocations_vertex', code);
   return {
     by: 'draw', size,
     fields: [
@@ -272,6 +279,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       number('gpu_time', 'GPU time', 'between timestamps around it, including the work of counting', 'ns', timed(false)),
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
+      shadedPerVertex((r) => shaded(at(r)), (r) => vertices[at(r)], (r) => unknown[at(r)]),
     ],
     identity: (row) => model.similar.draw(at(row)),
     metric: (id) => {
