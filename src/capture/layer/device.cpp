@@ -382,10 +382,10 @@ void Device::report_completed(const SubmissionReader::Matches& matches,
   connection().flush(flush_patience);
 }
 
-// A report delays the next one by 16 times its duration. Delays of up to 0.32 s are ignored.
+// A report delays the next one by 64 times its duration. Reports of the first 20 ms delay nothing.
 void Device::report_waited_for(const SubmissionReader::Matches& matches) {
-  constexpr int64_t kPrice = 16;
-  constexpr int64_t kCreditNs = 320'000'000;
+  constexpr int64_t kPrice = 64;
+  constexpr int64_t kCreditNs = kPrice * 20'000'000;
   constexpr auto kFlushPatience = std::chrono::milliseconds(50);
   const int64_t begin = store::monotonic_ns();
   if (reports_paid_until_ns_.load(std::memory_order_relaxed) > begin + kCreditNs &&

@@ -171,9 +171,9 @@ class Device {
       const SubmissionReader::Matches& matches,
       std::chrono::milliseconds flush_patience = std::chrono::milliseconds::max());
   // The same for a thread that has waited for fences or semaphores, or has asked for their state.
-  // After 20 ms it takes at most a sixteenth of the time while the layer's thread keeps up, and it
-  // does not wait for a receiver that is behind: the layer's threads report later. A process that
-  // is killed before that loses these values; they are counted as missing.
+  // After 20 ms it takes at most one part in 64 of the time while the layer's thread keeps up, and
+  // it does not wait for a receiver that is behind: the layer's threads report later. A process
+  // that is killed before that loses these values; they are counted as missing.
   void report_waited_for(const SubmissionReader::Matches& matches);
   void report_queue_completed(Queue& queue);
   // Waits until all submissions so far, on all devices, are reported, or until the wait times out.
