@@ -1,8 +1,10 @@
 // An application for the tests of `tally explain`: draws a target of 64 x 64 pixels, or dispatches,
-// as the case says. Usage: explained_app CASE. Cases whose names begin with "no-" do not have what
+// as the case says. Usage: explained_app CASE. "ends-at-once" destroys nothing and exits with
+// status 37. Cases whose names begin with "no-" do not have what
 // a rule looks for.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -174,6 +176,7 @@ bool run(const std::string& name) {
   if (name == "small-workgroup") return app.dispatch(8, 8, 8), true;
   if (name == "no-small-workgroup") return app.dispatch(64, 8, 8), true;
   if (name == "low-simd-efficiency") return app.dispatch(64, 1, 8), true;
+  if (name == "ends-at-once") app.dispatch(64, 8, 16), std::_Exit(37);
   return false;
 }
 

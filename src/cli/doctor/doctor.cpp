@@ -99,6 +99,7 @@ std::vector<std::string> settings_files(const Environment& environment) {
 DoctorFacts gather_facts() {
   DoctorFacts facts;
   facts.environment = current_environment();
+  facts.is_linux = platform::loader_reads_folders();
   if (auto layers = find_layers(own_executable()); layers.ok()) {
     facts.layer_load_errors = load_errors(*layers);
     facts.layers = std::move(*layers);
@@ -107,8 +108,12 @@ DoctorFacts gather_facts() {
   }
   facts.drivers = driver_manifests(facts.environment);
   facts.native = probe_vulkan(without_tally_layers(facts.environment));
-  if (facts.layers)
+  if (facts.layers) {
+    const platform::LayerFolders named_folders(facts.layers->all_folders());
+    if (!named_folders.problem().empty())
+      facts.layer_load_errors.push_back(named_folders.problem());
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
+  }
   const auto folder = TemporaryFolder::make();
   facts.egl_files = find_egl_files(own_executable(), folder ? folder->path() : fs::path());
   facts.egl_library = detect_egl_library();
@@ -119,7 +124,7 @@ DoctorFacts gather_facts() {
     facts.runtime_folder = inspect_path(runtime);
   }
   if (const std::string socket = value_of(facts.environment, "TALLY_CAPTURE_SOCKET");
-      !socket.empty()) {
+      facts.is_linux && !socket.empty()) {
     facts.capture_socket = inspect_path(socket);
     for (const char* name : {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH"}) {
       for (const std::string& listed : split_list(value_of(facts.environment, name)))

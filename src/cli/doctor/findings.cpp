@@ -9,6 +9,7 @@
 
 #include "analysis/model/model.h"
 #include "catalogue/hidden_extensions.h"
+#include "platform/process.h"
 
 namespace tally::cli {
 namespace {
@@ -86,7 +87,7 @@ class Examination {
       return;
     }
     if (!facts_.native.loader_error.empty()) {
-      problem("loader", facts_.native.loader_error, "apt-get install libvulkan1");
+      problem("loader", facts_.native.loader_error, install("apt-get install libvulkan1"));
       return;
     }
     const std::string text =
@@ -101,7 +102,13 @@ class Examination {
     good("loader", text);
   }
 
+  // A package of Debian, or what stands for it on Windows.
+  std::string install(const char* package) const {
+    return facts_.is_linux ? package : "install the driver of the GPU's vendor, with its Vulkan";
+  }
+
   void drivers() {
+    if (!facts_.is_linux) return;  // the registry names them
     for (const DriverManifest& driver : facts_.drivers) {
       if (driver.problem.empty()) continue;
       problem("driver", driver.path.string() + " " + driver.problem,
@@ -123,13 +130,13 @@ class Examination {
     if (!facts_.native.died.empty() || !facts_.native.loader_error.empty()) return;
     if (!facts_.native.instance_error.empty()) {
       problem("device", "cannot create a Vulkan instance: " + facts_.native.instance_error,
-              "apt-get install mesa-vulkan-drivers; VK_LOADER_DEBUG=all vulkaninfo shows what the "
-              "loader tries");
+              install("apt-get install mesa-vulkan-drivers") +
+                  "; VK_LOADER_DEBUG=all vulkaninfo shows what the loader tries");
       return;
     }
     if (facts_.native.devices.empty()) {
       problem("device", "the drivers find no device",
-              "apt-get install mesa-vulkan-drivers for a software device");
+              install("apt-get install mesa-vulkan-drivers for a software device"));
     }
     for (const DeviceSupport& support : compare_devices(facts_.native, facts_.with_tally))
       device(support);
@@ -206,6 +213,10 @@ class Examination {
 
   // Vulkan programs do not need EGL: a missing part is a note, a broken part a problem.
   void egl() {
+    if (!facts_.is_linux) {
+      note("EGL", facts_.egl_files.problem);
+      return;
+    }
     if (!facts_.egl_files.complete()) {
       const bool any = !facts_.egl_files.manifests.empty() || !facts_.egl_files.preload.empty();
       note("EGL",
@@ -243,7 +254,7 @@ class Examination {
   // ~all~.
   bool disabled(const char* layer) const {
     for (const std::string& pattern :
-         split_list(commas_to_colons(variable("VK_LOADER_LAYERS_DISABLE")))) {
+         split_list(with_separators(variable("VK_LOADER_LAYERS_DISABLE")))) {
       if (pattern == "~all~" || pattern == "~explicit~" || pattern == "*") return true;
       const bool glob = pattern.find('*') != std::string::npos;
       if (glob ? analysis::matches_pattern(pattern, layer) : pattern == layer) return true;
@@ -251,8 +262,8 @@ class Examination {
     return false;
   }
 
-  static std::string commas_to_colons(std::string list) {
-    std::replace(list.begin(), list.end(), ',', ':');
+  static std::string with_separators(std::string list) {
+    std::replace(list.begin(), list.end(), ',', platform::list_separator());
     return list;
   }
 
@@ -328,7 +339,7 @@ class Examination {
       good("validation", fmt::format("{} {}", layer->name, layer->version));
     } else if (facts_.native.loader_error.empty() && facts_.native.died.empty()) {
       note("validation", "the validation layer is not installed; only Tally's own tests need it",
-           "apt-get install vulkan-validationlayers");
+           facts_.is_linux ? "apt-get install vulkan-validationlayers" : "install the Vulkan SDK");
     }
   }
 

@@ -24,6 +24,7 @@ struct PathFact {
 
 struct DoctorFacts {
   Environment environment;
+  bool is_linux = true;  // with packages, and manifests in folders; else Windows
   std::optional<LayerSet> layers;
   std::string layers_error;
   std::vector<std::string> layer_load_errors;  // one per library that cannot be loaded

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
+#include "platform/program.h"
 #include "report/table/display_text.h"
 
 namespace tally::cli {
@@ -209,6 +210,8 @@ int run(const ListOptions& options) {
   VulkanProbe with_tally;
   const auto layers = find_layers(own_executable());
   if (layers.ok()) {
+    const platform::LayerFolders named_folders(layers->all_folders());
+    if (!named_folders.problem().empty()) say(named_folders.problem());
     with_tally = probe_vulkan(with_counters_layer(environment, layers->folders));
   } else {
     say(layers.error().message);

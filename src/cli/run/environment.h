@@ -68,6 +68,13 @@ struct LayerSet {
   std::vector<std::filesystem::path> folders;
   std::vector<LayerFiles> layers;    // counters, capture
   std::filesystem::path run_folder;  // holds the manifest of kRunLayer alone
+
+  std::vector<std::string> all_folders() const {
+    std::vector<std::string> all;
+    for (const std::filesystem::path& folder : folders) all.push_back(folder.string());
+    all.push_back(run_folder.string());
+    return all;
+  }
 };
 
 // This program's own executable.

@@ -158,7 +158,7 @@ class Run {
         application_environment(options_, *layers_, egl_, collector_->name(), replacements_);
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) print_environment_changes(*environment);
-    const platform::LayerFolders named_folders(layer_folders());
+    const platform::LayerFolders named_folders(layers_->all_folders());
     if (!named_folders.problem().empty()) say(named_folders.problem());
     int exec_status = kFailed;
     auto child = platform::Child::start(options_.application, environment_strings(*environment),
@@ -180,13 +180,6 @@ class Run {
   }
 
  private:
-  std::vector<std::string> layer_folders() const {
-    std::vector<std::string> folders;
-    for (const auto& folder : layers_->folders) folders.push_back(folder.string());
-    folders.push_back(layers_->run_folder.string());
-    return folders;
-  }
-
   std::string request_frames(uint64_t frames) const {
     if (collector_->request_frames(frames) == 0)
       return std::string(kRefusal) + "the application uses neither Vulkan nor GL yet";

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "platform/process.h"
+
 namespace tally::report {
 namespace {
 
@@ -148,6 +150,9 @@ std::string wrapped(std::string_view text, size_t width) {
 }
 
 std::string shell_word(const std::string& word) {
+  // Both shells of Windows take quotation marks, and one takes apostrophes.
+  if (platform::list_separator() == ';')
+    return word.find_first_of(" '`$%&|;<>()^") == std::string::npos ? word : '"' + word + '"';
   return word.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos ? word : "'" + word + "'";
 }
 
