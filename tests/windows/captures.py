@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""tally.exe run captures programs for Windows, under wine on lavapipe: its captures have the counts of the Linux build of the same
+program, it passes on exit codes, follows the programs that its program starts, and names are of any letters.
+
+Usage: with-wine --session captures.py LINUX_BIN WINDOWS_BIN
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FOLDER = "Szene ä 日本"
+APPLICATION = "mit Leerzeichen é.exe"
+# explained_app draws and dispatches these, most with nothing to find, so that they are short.
+CASES = ["overdraw", "discard", "loop-limit", "one-way-branch", "same-code", "no-tiny-commands", "no-small-workgroup"]
+
+linux, windows = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+wrong = []
+
+
+def run(command, folder, **more):
+    done = subprocess.run([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=180,
+                          env=os.environ | more)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def tally(folder, *arguments, status=0, **more):
+    """Of Linux."""
+    got, out, errors = run([linux / "tally", *arguments], folder, **more)
+    expect(got == status, f"tally {' '.join(map(str, arguments))}: {got} {errors}")
+    return out
+
+
+def tally_exe(folder, *arguments, status=0, **more):
+    got, out, errors = run(["wine", windows / "tally.exe", *arguments], folder, **more)
+    expect(got == status, f"tally.exe {' '.join(map(str, arguments))}: {got} {errors}")
+    return out, errors
+
+
+def expect(holds, text):
+    if not holds:
+        wrong.append(text)
+
+
+def summary(folder, capture):
+    return json.loads(tally(folder, "report", capture, "--format", "json") or '{"capture": {}}')["capture"]
+
+
+def snapshot(folder, capture):
+    tally(folder, "snapshot", capture, "-o", capture + ".counts")
+    counts = folder / (capture + ".counts")
+    return counts.read_text() if counts.exists() else ""
+
+
+def same_counts(folder):
+    """Of each case, with what else can be counted."""
+    for case, options in [(case, []) for case in CASES] + [
+            ("loop-limit", ["--loops", "--branches", "--divergence"]), ("overdraw", ["--regions"]), ("discard", ["--memory=32"]),
+            ("overdraw", ["--shader", "*PLAIN*"]), ("one-way-branch", ["--frame-per", "submit", "--times", "draws"])]:
+        name = case + "".join(options).replace("*", "").replace("=", "")
+        native, ours = name + "-linux.tally", name + "-windows é.tally"
+        tally(folder, "run", "-q", *options, "-o", native, "--", linux / "explained_app", case)
+        out, errors = tally_exe(folder, "run", *options, "-o", ours, "--", APPLICATION, case)
+        expect(out == "" and ours in errors and "missing" not in errors, f"{name}: {out} {errors}")
+        expected, found = snapshot(folder, native), snapshot(folder, ours)
+        expect("executions" in expected and expected == found, f"{name}: the counts differ\n{expected[:600]}\n{found[:600]}")
+        expect("No difference" in tally(folder, "diff", native, ours), f"{name}: tally diff finds a difference")
+        about = summary(folder, ours)
+        expect(about.get("complete") and about["processes_cut_off"] == 0, f"{name}: {about}")
+        expect(about.get("command_line") == [APPLICATION, case], f"{name}: {about}")
+
+
+def statuses(folder):
+    for status in (0, 1, 37, 259, 1000):
+        _, errors = tally_exe(folder, "run", "-o", f"{status}.tally", "--", "cmd.exe", "/c", "exit", str(status), status=status & 255)
+        expect("created no Vulkan device" in errors, errors)
+        expect(not (folder / f"{status}.tally").exists(), "a capture without content is left")
+    tally_exe(folder, "run", "--", "fehlt ü.exe", status=127)
+    (folder / "script ü.bat").write_text("exit 0\n")
+    _, errors = tally_exe(folder, "run", "--", ".\\script ü.bat", status=126)
+    expect("cmd /c" in errors, errors)
+    # The values of work that a program has waited for are in the capture, whatever becomes of it.
+    tally_exe(folder, "run", "-q", "-o", "ends.tally", "--", APPLICATION, "ends-at-once", status=37)
+    about = summary(folder, "ends.tally")
+    expect((about.get("dispatches"), about.get("commands_missing"), about.get("exit_status")) == (1, 0, 37), about)
+
+
+def programs_that_it_starts(folder):
+    """Two, one after the other, each in its process."""
+    line = f'"{APPLICATION}" no-tiny-commands && "{APPLICATION}" discard && exit 5'
+    (folder / "both.cmd").write_text(f"@{line}\n", encoding="utf-8")
+    shutil.copy(folder / APPLICATION, folder / "plain.exe")
+    tally_exe(folder, "run", "-q", "-o", "both.tally", "--", "cmd.exe", "/c",
+              "plain.exe no-tiny-commands&& plain.exe discard&& exit 5", status=5)
+    about = summary(folder, "both.tally")
+    expect((about.get("processes"), about.get("dispatches"), about.get("draws")) == (2, 200, 1), about)
+    # One that its program does not wait for.
+    tally_exe(folder, "run", "-q", "-o", "left.tally", "--", "cmd.exe", "/c", "start /b plain.exe no-tiny-commands")
+    about = summary(folder, "left.tally")
+    expect((about.get("processes"), about.get("dispatches"), about.get("complete")) == (1, 200, True), about)
+
+
+def other_outputs(folder):
+    shutil.copy(folder / APPLICATION, folder / "plain.exe")
+    tally_exe(folder, "run", "-q", "-o", "page.tally", "--html", "Seite ü.html", "--", APPLICATION, "discard")
+    expect((folder / "Seite ü.html").stat().st_size > 100_000, "there is no page")
+    # The shader of another case in place of this one's.
+    tally(folder, "run", "-q", "-o", "donor.tally", "--", linux / "explained_app", "same-code")
+    tally(folder, "extract", "again", "donor.tally", "--spirv", "-o", "again ü.spv")
+    for name, command in (("native", [linux / "tally", "run", "-q", "-o", "native.tally", "--replace", "plain.frag=again ü.spv", "--",
+                                      linux / "explained_app", "overdraw"]),
+                          ("replaced", ["wine", windows / "tally.exe", "run", "-q", "-o", "replaced.tally", "--replace",
+                                        "plain.frag=again ü.spv", "--", APPLICATION, "overdraw"])):
+        status, _, errors = run(command, folder)
+        expect(status == 0, f"{name}: {status} {errors}")
+        replaced = summary(folder, name + ".tally").get("replaced", [])
+        expect(len(replaced) == 1 and not replaced[0].get("refusal"), f"{name}: {replaced}")
+    expect(snapshot(folder, "native.tally") == snapshot(folder, "replaced.tally"), "replaced: the counts differ")
+    _, errors = tally_exe(folder, "run", "--trigger", "--", APPLICATION, "discard", status=2)
+    expect(errors == "tally: tally run --trigger does not exist on Windows yet\n", errors)
+
+
+def devices(folder):
+    out, errors = tally_exe(folder, "list", "--format", "json")
+    device = json.loads(out)["devices"][0]
+    expect("llvmpipe" in device["name"] and device["can_capture"] and device["metrics"], out + errors)
+    out, _ = tally_exe(folder, "doctor")
+    expect("Ready: tally run" in out and "apt-get" not in out, out)
+
+
+def main():
+    layers = r"HKLM\Software\Khronos\Vulkan\ExplicitLayers"
+    _, before, _ = run(["wine", "reg", "query", layers], "/")
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work, FOLDER)
+        folder.mkdir()
+        shutil.copy(windows / "explained_app.exe", folder / APPLICATION)
+        shutil.copy(windows / "vulkan-1.dll", folder)
+        for part in (same_counts, statuses, programs_that_it_starts, other_outputs, devices):
+            part(folder)
+    _, after, _ = run(["wine", "reg", "query", layers], "/")
+    expect(before == after, f"the registry is not as it was: {before} {after}")
+    print("\n".join(map(str, wrong)) if wrong else f"captures of {len(CASES)} programs for Windows are those of Linux")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
