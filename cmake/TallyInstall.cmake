@@ -31,7 +31,12 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} 
 # The notices of what is compiled or linked into the programs, from Debian's packages.
 set(TALLY_EMBEDDED libcli11-dev libdtl-dev libfmt-dev libprotozero-dev libxxhash-dev nlohmann-json3-dev spirv-tools)
 if(TALLY_PORTABLE)
-  list(APPEND TALLY_EMBEDDED libncurses-dev libpng-dev libspirv-cross-c-shared-dev libsqlite3-dev zlib1g-dev)
+  list(APPEND TALLY_EMBEDDED libpng-dev libspirv-cross-c-shared-dev libsqlite3-dev zlib1g-dev)
+endif()
+if(WIN32)
+  list(APPEND TALLY_EMBEDDED gcc-mingw-w64-base mingw-w64-common)
+elseif(TALLY_PORTABLE)
+  list(APPEND TALLY_EMBEDDED libncurses-dev)
 endif()
 foreach(package IN LISTS TALLY_EMBEDDED)
   if(EXISTS /usr/share/doc/${package}/copyright)
@@ -39,8 +44,11 @@ foreach(package IN LISTS TALLY_EMBEDDED)
   endif()
 endforeach()
 
-# A Debian package, or with TALLY_PORTABLE a tarball that runs from any folder: scripts/package makes and tests both.
-if(TALLY_PORTABLE)
+# A Debian package, or with TALLY_PORTABLE a tarball that runs from any folder, or a zip for Windows: scripts/package makes and tests
+# each.
+if(WIN32)
+  set(CPACK_GENERATOR ZIP)
+elseif(TALLY_PORTABLE)
   set(CPACK_GENERATOR TXZ)
 else()
   set(CPACK_GENERATOR DEB)
