@@ -265,6 +265,7 @@ TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_work
       {false, 4, 4, at(kPairs + 24, 32)},
       {false, 4, 4, of_matrix(kMatrices + 16 + 8)},
       {false, 36, 44, of_matrix(kMatrices)},
+      {false, 36, 44, [&](uint32_t id) { return kMatrices + 48 * (order[id] % 16); }},
       {false, 4, 4, [](uint32_t id) { return id % 3 == 0 ? kWords + 4 * int(id) : -1; }},
       shared(4, at(0, 8)),
       shared(4, at(0, 128)),

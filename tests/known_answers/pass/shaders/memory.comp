@@ -30,6 +30,7 @@ void main() {
   sum += uint(pairs[id].b.z);
   sum += uint(matrices[id % 16][1][2]);
   sum += uint((matrices[id % 16] * vec3(1)).x);
+  sum += uint((matrices[at % 16] * vec3(1)).y);  // parts of the same sectors, in any order
   if (id % 3 == 0) sum += words[id];
   line[id * 2] = at;
   line[id * 32] = at;
