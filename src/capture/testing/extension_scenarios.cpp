@@ -441,16 +441,20 @@ void libraries(Context& first) {
   const auto context = make_library_context(first);
   const PipelineLayout layout = make_pipeline_layout(*context);
   const RenderTarget target(*context);
-  const Pipeline before = make_pipeline_library(
-      *context,
-      VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
-          VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
-      {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}}, .layout = layout});
-  const Pipeline after = make_pipeline_library(
-      *context,
-      VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
-          VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
-      {.stages = {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}}, .layout = layout});
+  const Pipeline before =
+      make_pipeline_library(*context,
+                            VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                                VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+                            {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}},
+                             .layout = layout,
+                             .render_pass = target.render_pass()});
+  const Pipeline after =
+      make_pipeline_library(*context,
+                            VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                                VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+                            {.stages = {{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
+                             .layout = layout,
+                             .render_pass = target.render_pass()});
   const std::array<VkPipeline, 2> parts = {before, after};
   const VkPipelineLibraryCreateInfoKHR linked{VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
                                               nullptr, 2, parts.data()};
@@ -461,11 +465,11 @@ void libraries(Context& first) {
   check(vkCreateGraphicsPipelines(context->device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
   const Pipeline pipeline(context->device(), handle);
   context->run([&](VkCommandBuffer commands) {
-    target.begin(commands);
+    target.begin_render_pass(commands);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
     target.set_viewport(commands);
     vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    target.end_render_pass(commands);
   });
 }
 
