@@ -56,7 +56,7 @@ def snapshot(folder, capture):
 
 
 def same_counts(folder):
-    """Of each case, with what else can be counted."""
+    """All counts of each case, and what the options add to them."""
     for case, options in [(case, []) for case in CASES] + [
             ("loop-limit", ["--loops", "--branches", "--divergence"]), ("overdraw", ["--regions"]), ("discard", ["--memory=32"]),
             ("overdraw", ["--shader", "*PLAIN*"]), ("one-way-branch", ["--frame-per", "submit", "--times", "draws"])]:
