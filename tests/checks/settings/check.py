@@ -15,7 +15,7 @@ CHOOSE = re.compile(r'choose<[\w:]+>\(\s*settings,\s*"(\w+)",[^{]*\{((?:\s*\{"\w
 
 
 # Code outside of a layer's folder that reads its settings: other libraries read them too.
-SHARED = {"counters": [], "capture": ["base/frame_ends.cpp", "base/frame_range.cpp"]}
+SHARED = {"counters": [], "capture": ["base/frame_range.cpp"]}
 
 
 def read_code(paths):
