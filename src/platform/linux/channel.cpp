@@ -54,7 +54,7 @@ struct SharedMemory::Held {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr off_t kMostShared = off_t{1} << 20;
+constexpr off_t kMaxShared = off_t{1} << 20;
 constexpr int kConnectSeconds = 5;
 // As many processes may wait to be accepted as the system allows.
 constexpr int kBacklog = SOMAXCONN;
@@ -73,7 +73,7 @@ SharedMemory received_memory(UniqueFd file) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return {};
-  if (::fstat(file.get(), &info) != 0 || info.st_size <= 0 || info.st_size > kMostShared) return {};
+  if (::fstat(file.get(), &info) != 0 || info.st_size <= 0 || info.st_size > kMaxShared) return {};
   auto held = std::make_unique<SharedMemory::Held>();
   held->file = std::move(file);
   const bool mapped = held->map(static_cast<size_t>(info.st_size));

@@ -28,7 +28,7 @@ bool fill_random(void* bytes, size_t size) {
 namespace {
 
 constexpr DWORD kPipeBytes = 1 << 20;
-constexpr size_t kMostAtOnce = size_t{1} << 20;
+constexpr size_t kMaxAtOnce = size_t{1} << 20;
 constexpr DWORD kConnectMilliseconds = 5'000;
 constexpr DWORD kBetweenConnectsMs = 5;
 constexpr int kGatherMilliseconds = 50;
@@ -244,7 +244,7 @@ Status ChannelClient::send_first(std::span<const std::byte> bytes, SharedMemory&
 
 std::optional<size_t> ChannelClient::send_some(std::span<const std::byte> bytes) {
   if (!held_->is_idle()) return held_->is_lost ? std::nullopt : std::optional<size_t>(0);
-  const auto part = bytes.first(std::min(bytes.size(), kMostAtOnce));
+  const auto part = bytes.first(std::min(bytes.size(), kMaxAtOnce));
   if (part.empty()) return 0;
   return held_->write(part) ? std::optional(part.size()) : std::nullopt;
 }

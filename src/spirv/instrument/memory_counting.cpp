@@ -31,7 +31,7 @@ MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
   if (!by_subgroup) return;
   for (const MemorySite& site : sites_) {
     if (site.units == MemorySite::Units::Sectors)
-      most_sectors_ = std::max(most_sectors_, (site.access.extent - 1) / kSectorBytes + 2);
+      max_sectors_ = std::max(max_sectors_, (site.access.extent - 1) / kSectorBytes + 2);
   }
   keep_loops_rolled();
   if (tools.context.options.sites.maximal_reconvergence) keep_lanes_together();
@@ -283,8 +283,8 @@ MemoryCounting::Touched MemoryCounting::sectors_and_lines(InstructionBuilder& co
                                     line_of(from), line_of(to));
         return std::vector{sectors.first, sectors.end, lines.first, lines.end};
       });
-  const uint32_t sectors = sum(code, count(code, {left[0], left[1]}), most_sectors_);
-  const uint32_t lines = sum(code, count(code, {left[2], left[3]}), most_sectors_);
+  const uint32_t sectors = sum(code, count(code, {left[0], left[1]}), max_sectors_);
+  const uint32_t lines = sum(code, count(code, {left[2], left[3]}), max_sectors_);
   return {sectors, lines};
 }
 
@@ -307,8 +307,8 @@ uint32_t MemoryCounting::plus(InstructionBuilder& code, uint32_t number, uint32_
 // Each word counts at the lowest lane that touches it. Then each lane counts the words in the banks
 // that it touches: one of them is the fullest.
 uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent) {
-  constexpr uint32_t kMostWords = kMaxSharedExtent / sizeof(uint32_t) + 1;
-  constexpr uint32_t kCountBits = std::bit_width(kMostWords);
+  constexpr uint32_t kMaxWords = kMaxSharedExtent / sizeof(uint32_t) + 1;
+  constexpr uint32_t kCountBits = std::bit_width(kMaxWords);
   const uint32_t uvec4 = editor_.type_vector(u32_, kBanksOfLane);
   const uint32_t bvec4 = editor_.type_vector(boolean_, kBanksOfLane);
   const auto splat = [&](uint32_t value) {
@@ -360,7 +360,7 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
   // The maximum, by the minimum of the complements.
   const uint32_t complement = code.emit(Op::OpNot, u32_, {most});
   uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
-  const uint32_t rounded = plus(code, sum(code, words, kMostWords), kBanks - 1);
+  const uint32_t rounded = plus(code, sum(code, words, kMaxWords), kBanks - 1);
   const uint32_t needed = binary(code, Op::OpUDiv, rounded, constant(kBanks));
   // Fewer only where lanes parted since.
   passes = select(code, compare(code, Op::OpUGreaterThan, needed, passes), needed, passes);

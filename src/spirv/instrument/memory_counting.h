@@ -169,7 +169,7 @@ class MemoryCounting : WordCode {
   std::optional<VirtualSubgroups> virtual_;  // empty: the device's subgroups
   SubgroupCode subgroup_;
   uint32_t none_;
-  uint32_t most_sectors_ = 0;  // of a lane's access
+  uint32_t max_sectors_ = 0;  // of a lane's access
   // Functions; 0: not needed.
   uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
   uint32_t count_buffer_of_several_ = 0, count_texel_of_several_ = 0;
