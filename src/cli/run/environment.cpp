@@ -127,7 +127,7 @@ namespace fs = std::filesystem;
 // that path.
 fs::path library_of(const fs::path& manifest, const std::string& library_path,
                     const fs::path& prefix) {
-  const fs::path given(library_path);
+  fs::path given(library_path);
   if (given.is_absolute()) return given;
   if (given.has_parent_path()) return (manifest.parent_path() / given).lexically_normal();
   for (const fs::path& folder : library_folders(prefix)) {
@@ -156,7 +156,7 @@ std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& lay
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".json") continue;
-    const auto found = read_manifest(entry.path(), prefix);
+    auto found = read_manifest(entry.path(), prefix);
     if (found && found->name == layer) return found;
   }
   return std::nullopt;

@@ -128,12 +128,12 @@ namespace {
 
 // Programs that only run another program.
 bool is_launcher(const std::string& program) {
-  constexpr std::string_view kLaunchers[] = {"bwrap",   "catchsegv", "chrt",     "dbus-run-session",
-                                             "env",     "ionice",    "mangohud", "nice",
-                                             "nohup",   "setarch",   "setsid",   "stdbuf",
-                                             "taskset", "time",      "timeout",  "xvfb-run"};
+  constexpr std::string_view kWrappers[] = {"bwrap",   "catchsegv", "chrt",     "dbus-run-session",
+                                            "env",     "ionice",    "mangohud", "nice",
+                                            "nohup",   "setarch",   "setsid",   "stdbuf",
+                                            "taskset", "time",      "timeout",  "xvfb-run"};
   const std::string name = std::filesystem::path(program).filename().string();
-  return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
+  return std::ranges::find(kWrappers, name) != std::end(kWrappers);
 }
 
 bool is_executable(const std::string& word, const std::string& search_path) {

@@ -103,7 +103,7 @@ std::vector<std::string> entries_of(const std::string& list) {
 std::string find_program(const std::string& program, const std::string& search_path) {
   if (program.find('/') != std::string::npos) return program;
   for (const std::string& folder : entries_of(search_path)) {
-    const std::string candidate = folder + "/" + program;
+    std::string candidate = folder + "/" + program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return {};
