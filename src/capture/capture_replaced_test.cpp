@@ -23,7 +23,8 @@ class CaptureReplaced : public ::testing::Test {
  protected:
   // The list of one shader, as `tally run` writes it.
   std::string list(const std::string& pattern, std::span<const uint32_t> words) {
-    const std::string spirv = folder_.file("code.spv"), file = folder_.file("list");
+    const std::string spirv = folder_.file("code.spv");
+    std::string file = folder_.file("list");
     std::ofstream(spirv, std::ios::binary)
         .write(reinterpret_cast<const char*>(words.data()),
                static_cast<std::streamsize>(words.size_bytes()));

@@ -101,7 +101,7 @@ Status BlockTotals::compute_values(const StoredValues& stored_values) {
     totals_[v].values =
         std::make_unique<MetricMatrix>(totals_[v].executions.size(), model_.metrics.size());
   }
-  const Status status = visit_block_costs(model_, [&](const BlockCost& row) {
+  Status status = visit_block_costs(model_, [&](const BlockCost& row) {
     const uint32_t metric = model_.metric_index.find(row.metric);
     if (metric == kNone) return;
     for (const uint32_t v : variants_of[row.shader]) {
@@ -246,7 +246,7 @@ Result<BranchTotals> BranchTotals::count(const Model& model, ShaderCodes& codes,
   totals.branches_.resize(variants.size());
   if (model.branch_metrics.empty()) return totals;
   Times times;
-  const Status status = visit_branch_values(model, progress, [&](const BranchValue& value) {
+  Status status = visit_branch_values(model, progress, [&](const BranchValue& value) {
     const uint32_t variant = variants.of(model.commands[value.command].pipeline, value.shader);
     uint64_t& sum = times[{variant, value.block, value.target}];
     sum = saturating_sum(sum, value.times);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/dataset/dataset.h"
+#include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"

@@ -372,7 +372,7 @@ class RegionTable {
     const size_t count = size_t{regions.columns()} * regions.rows();
     MetricMatrix values(count, counters_.size());
     std::vector<bool> counted(count);
-    const Status status =
+    Status status =
         model_.reader.for_each_region_values(regions, [&](const store::RegionValuesRow& row) {
           const uint32_t counter = model_.region_counter_index.find(row.counter);
           for (size_t r = 0; counter != kNone && r < count; ++r) {
