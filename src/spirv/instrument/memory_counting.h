@@ -1,8 +1,8 @@
 // Counts the bytes that accesses to memory ask for, and what the hardware moves for a subgroup.
 //
 // The lanes of a subgroup that access memory together tell each other, in a loop over all lanes,
-// which units (sectors, lines, words) they touch. A unit counts at the lowest lane that touches it,
-// so once, and a lane may touch several.
+// which units (sectors, lines, words) they touch. A unit counts once, at the lowest lane that
+// touches it. A lane may touch several units.
 #pragma once
 
 #include <optional>
@@ -132,7 +132,8 @@ class MemoryCounting : WordCode {
     uint32_t is_present;  // it makes the access
     uint32_t is_earlier;  // ... to the same resource, and is below this lane
   };
-  // From the first to before the end; none if that is not above the first. Ids.
+  // The units from `first` up to but not including `end`, as ids. There are none if `end` is not
+  // above `first`.
   struct Units {
     uint32_t first, end;
   };

@@ -61,7 +61,7 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   for (const SiteCounter& of : site_counters) {
     const uint64_t value = of.counter < counters.size() ? counters[of.counter] : 0;
     if (of.subtracts) {
-      // More than there is only where accesses were missed.
+      // It is larger than the sum only where accesses were missed.
       uint64_t& sum = counts.sites.back().value;
       sum -= std::min(sum, value);
     } else {
