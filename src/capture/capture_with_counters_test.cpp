@@ -117,6 +117,28 @@ TEST(CaptureWithCounters, every_stage_of_a_draw_is_measured) {
       << "fragments";
 }
 
+// Topology, restart, and control points of a patch.
+std::string assembly_of_draws(const Session& session) {
+  return session.text(
+      "SELECT group_concat(topology || ' ' || primitive_restart || ' ' || patch_control_points) "
+      "FROM (SELECT * FROM command_batch ORDER BY positions)");
+}
+
+TEST(CaptureWithCounters, draws_have_the_topology_of_their_pipeline_or_of_commands) {
+  const Session session({.scenario = "topologies", .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no tessellation";
+  ASSERT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_EQ(assembly_of_draws(session), "4 1 0,4 1 0,1 0 0,2 0 0,10 0 3");
+  EXPECT_EQ(session.number("SELECT count(*) FROM command_batch WHERE counted"), 5);
+}
+
+TEST(CaptureWithCounters, pipelines_of_libraries_have_the_topology_of_one) {
+  const Session session({.scenario = "libraries", .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no graphicsPipelineLibrary";
+  ASSERT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_EQ(assembly_of_draws(session), "3 0 0");
+}
+
 // The array that all invocations of 3 workgroups load has 5 elements in the first pipeline and 1 in
 // the others.
 TEST(CaptureWithCounters, pipelines_that_specialize_a_module_differently_have_costs_of_their_own) {
@@ -152,6 +174,7 @@ TEST(CaptureWithCounters, draws_with_shader_objects_are_measured) {
       << "fragments";
   EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE not_instrumented != ''"), 0);
   EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 1) << "three sets of equal shaders";
+  EXPECT_EQ(assembly_of_draws(session), "3 0 0") << "that commands have set";
   EXPECT_EQ(session.number("SELECT count(*) FROM shader WHERE module IS NULL"), 0);
 }
 

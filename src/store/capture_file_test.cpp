@@ -296,6 +296,18 @@ TEST_F(CaptureFile, the_golden_file_of_version_10_is_read) {
               IsEmpty());
 }
 
+TEST_F(CaptureFile, the_golden_file_of_version_11_is_read) {
+  const std::string path = STORE_TEST_GOLDEN "/capture-v11.sqlite";
+  expect_golden(path);
+  const auto draws_of = [](const std::string& file) {
+    return collect(*Reader::open(file), &Reader::for_each_batch).at(0);
+  };
+  EXPECT_EQ(draws_of(path).topology, 4);
+  EXPECT_TRUE(draws_of(path).primitive_restart);
+  EXPECT_EQ(draws_of(path).patch_control_points, 3u);
+  EXPECT_EQ(draws_of(STORE_TEST_GOLDEN "/capture-v10.sqlite").topology, std::nullopt);
+}
+
 TEST_F(CaptureFile, malformed_constants_are_left_out) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
@@ -345,9 +357,9 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_10_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v10.sqlite";
-  EXPECT_EQ(kCaptureVersion, 10);
+TEST_F(CaptureFile, the_schema_of_version_11_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v11.sqlite";
+  EXPECT_EQ(kCaptureVersion, 11);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

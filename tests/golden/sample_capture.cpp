@@ -234,7 +234,8 @@ class Sample {
                                               .labels = {{opaque_}},
                                               .parameters = {{"vertexCount", std::move(vertices)},
                                                              {"instanceCount", {{1}}},
-                                                             {"firstVertex", {{0}}}}});
+                                                             {"firstVertex", {{0}}}},
+                                              .topology = 3});
   }
 
   // The draws of one batch: `first` to `last` - 1.

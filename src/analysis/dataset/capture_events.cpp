@@ -505,14 +505,20 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
                                   const std::vector<uint32_t>& set_of) const {
   std::vector<uint64_t> runs_of(rows.first_of.size());
   std::vector<uint64_t> vertices_of_row(runs_of), unknown_vertices_of(runs_of);
+  std::vector<uint64_t> primitives_of_row(runs_of), unknown_primitives_of(runs_of);
   for (const Batch& batch : model_.batches) {
     for (const uint32_t c : batch.commands) {
       const Command& command = model_.commands[c];
       if (!batch.counted || !model_.is_draw(command)) continue;
-      const auto known = vertices_of(model_.calls[command.call]);
-      uint64_t& sum = vertices_of_row[rows.row_of[c]];
-      sum = saturating_sum(sum, saturating_product(known.value_or(0), command.runs));
-      unknown_vertices_of[rows.row_of[c]] += !known;
+      const uint32_t row = rows.row_of[c];
+      const auto add = [&](std::optional<uint64_t> known, uint64_t& sum, uint64_t& unknown) {
+        sum = saturating_sum(sum, saturating_product(known.value_or(0), command.runs));
+        unknown += !known;
+      };
+      const Call call = model_.calls[command.call];
+      add(vertices_of(call), vertices_of_row[row], unknown_vertices_of[row]);
+      add(primitives_of(call, command.assembly), primitives_of_row[row],
+          unknown_primitives_of[row]);
     }
   }
   std::vector<FrameSums> times(rows.first_of.size());
@@ -540,6 +546,8 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
   DataColumn& runs = table.add("runs", Kind::Number);
   DataColumn& vertices = table.add("vertices", Kind::Number);
   DataColumn& unknown_vertices = table.add("unknown_vertices", Kind::Number);
+  DataColumn& primitives = table.add("primitives", Kind::Number);
+  DataColumn& unknown_primitives = table.add("unknown_primitives", Kind::Number);
   DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
   DataColumn& first_use = table.add("first_use", Kind::Number);
   PlaceColumns place(table);
@@ -557,6 +565,8 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
     runs.push(runs_of[row]);
     vertices.push(vertices_of_row[row]);
     unknown_vertices.push(unknown_vertices_of[row]);
+    primitives.push(primitives_of_row[row]);
+    unknown_primitives.push(unknown_primitives_of[row]);
     gpu_time.push_real(times[row].is_timed ? times[row].gpu_time : kNoTime);
     first_use.push(first_uses_.commands[first]);
     const auto placed = places_.commands.find(first);

@@ -22,6 +22,15 @@ namespace tally::analysis {
 
 namespace {
 
+PrimitiveAssembly assembly_of(const store::CommandBatchRow& row) {
+  const int64_t topology = row.topology.value_or(PrimitiveAssembly::kUnknown);
+  const bool is_known = topology >= 0 && topology < PrimitiveAssembly::kUnknown;
+  return {.topology = is_known ? static_cast<uint8_t>(topology) : PrimitiveAssembly::kUnknown,
+          .restart = row.primitive_restart,
+          .patch_control_points =
+              static_cast<uint16_t>(std::min<uint32_t>(row.patch_control_points, UINT16_MAX))};
+}
+
 // The specialization constants of shaders, as users read them: "RADIUS=3, 7=true". A constant goes
 // by its debug name, else by its SpecId. Those that have the module's default value are left out,
 // whether the application gave it or not.
@@ -396,10 +405,15 @@ class Timeline {
       const auto& [submission, runs] = place->second;
       submission->commands.push_back(
           {batches->integer(0), 0, static_cast<uint32_t>(loaded_.size())});
-      loaded_.push_back({submission->frame, 0, model_.calls.intern(functions[function], {}, {}),
+      loaded_.push_back({submission->frame,
+                         0,
+                         model_.calls.intern(functions[function], {}, {}),
                          model_.pipeline_index.find(batches->optional_integer(3)),
-                         pass_index_.find(batches->optional_integer(4)), submission->label,
-                         runs * size, std::nullopt});
+                         pass_index_.find(batches->optional_integer(4)),
+                         submission->label,
+                         runs * size,
+                         {},
+                         std::nullopt});
     }
     return batches->status();
   }
@@ -410,6 +424,7 @@ class Timeline {
     Batch& batch = model_.batches.emplace_back(
         Batch{row.id, row.values(), model_.pipeline_index.find(row.pipeline), row.counted, {}});
     const uint32_t pass = pass_index_.find(row.pass);
+    const PrimitiveAssembly assembly = assembly_of(row);
     std::vector<std::string> names;
     for (const auto& parameter : row.parameters) names.push_back(parameter.name);
     std::vector<int64_t> parameters(names.size());
@@ -422,7 +437,7 @@ class Timeline {
       const int64_t time = row.gpu_time_ns.at(i);
       loaded_.push_back({place.submission->frame, 0,
                          model_.calls.intern(function, names, parameters), batch.pipeline, pass,
-                         label != kNone ? label : place.submission->label, place.runs,
+                         label != kNone ? label : place.submission->label, place.runs, assembly,
                          time == store::Column::kNull ? std::nullopt : std::optional(time)});
     }
   }

@@ -86,6 +86,14 @@ inline constexpr uint32_t kNone = ~0u;
 // Called repeatedly during long work with the completed fraction, from 0 to 1.
 using Progress = std::function<void(double)>;
 
+// How the vertices of a draw become primitives.
+struct PrimitiveAssembly {
+  static constexpr uint8_t kUnknown = UINT8_MAX;
+  uint8_t topology = kUnknown;  // VkPrimitiveTopology
+  bool restart = false;
+  uint16_t patch_control_points = 0;
+};
+
 // An executed command, as an element of its frame.
 struct Command {
   uint32_t frame;
@@ -95,6 +103,7 @@ struct Command {
   uint32_t pass;
   uint32_t label;
   uint32_t runs;  // number of executions that this one sums up
+  PrimitiveAssembly assembly;
   std::optional<int64_t> gpu_time_ns;
 };
 

@@ -59,6 +59,8 @@ void add_group(CommandGroup& sum, const CommandGroup& part) {
   sum.passes += part.passes;
   sum.vertices = saturating_sum(sum.vertices, part.vertices);
   sum.unknown_vertices += part.unknown_vertices;
+  sum.primitives = saturating_sum(sum.primitives, part.primitives);
+  sum.unknown_primitives += part.unknown_primitives;
   sum.draws += part.draws;
   sum.dispatches += part.dispatches;
   sum.uncounted += part.uncounted;
@@ -112,6 +114,10 @@ class Grouper {
     group.unknown_vertices += !vertices;
     group.vertices =
         saturating_sum(group.vertices, saturating_product(vertices.value_or(0), command.runs));
+    const auto primitives = primitives_of(model_.calls[command.call], command.assembly);
+    group.unknown_primitives += !primitives;
+    group.primitives =
+        saturating_sum(group.primitives, saturating_product(primitives.value_or(0), command.runs));
   }
 
   void add_pass(uint32_t index) {
@@ -258,16 +264,54 @@ std::vector<uint32_t> CommandGroups::innermost_first() const {
   return order;
 }
 
-std::optional<uint64_t> vertices_of(const Call& call) {
+namespace {
+
+// A direct draw.
+struct NamedVertices {
+  uint64_t vertices = 0;  // or indices, of each instance
+  uint64_t instances = 0;
+};
+
+std::optional<NamedVertices> named_vertices(const Call& call) {
   if (call.name != "vkCmdDraw" && call.name != "vkCmdDrawIndexed") return std::nullopt;
-  uint64_t vertices = 1;
+  NamedVertices named;
   for (size_t i = 0; i < call.parameters.size(); ++i) {
     const std::string& name = call.parameter_names[i];
-    if (name != "vertexCount" && name != "indexCount" && name != "instanceCount") continue;
-    vertices = saturating_product(vertices,
-                                  static_cast<uint64_t>(std::max<int64_t>(call.parameters[i], 0)));
+    const auto value = static_cast<uint64_t>(std::max<int64_t>(call.parameters[i], 0));
+    if (name == "vertexCount" || name == "indexCount") named.vertices = value;
+    if (name == "instanceCount") named.instances = value;
   }
-  return vertices;
+  return named;
+}
+
+// VkPrimitiveTopology: the first primitive takes `first` vertices, each further one `next`.
+struct Topology {
+  uint64_t first, next;
+};
+constexpr Topology kTopologies[] = {{1, 1}, {2, 2}, {2, 1}, {3, 3}, {3, 1},
+                                    {3, 1}, {4, 4}, {4, 1}, {6, 6}, {6, 2}};
+constexpr size_t kPatchList = std::size(kTopologies);
+
+}  // namespace
+
+std::optional<uint64_t> vertices_of(const Call& call) {
+  const auto named = named_vertices(call);
+  if (!named) return std::nullopt;
+  return saturating_product(named->vertices, named->instances);
+}
+
+std::optional<uint64_t> primitives_of(const Call& call, const PrimitiveAssembly& assembly) {
+  const auto named = named_vertices(call);
+  if (!named || (assembly.restart && call.name == "vkCmdDrawIndexed")) return std::nullopt;
+  Topology topology{assembly.patch_control_points, assembly.patch_control_points};
+  if (assembly.topology < kPatchList) {
+    topology = kTopologies[assembly.topology];
+  } else if (assembly.topology != kPatchList || topology.first == 0) {
+    return std::nullopt;
+  }
+  if (named->vertices < topology.first) return 0;
+  const uint64_t primitives = 1 + (named->vertices - topology.first) / topology.next;
+  return saturating_product(primitives, named->instances);
 }
 
 CommandGroups group_commands(const Model& model, GroupBy by, bool merge) {

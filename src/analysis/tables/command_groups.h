@@ -23,6 +23,8 @@ struct CommandGroup {
   uint64_t pixels = 0;                  // with GroupBy::Pass: of the render areas and layers
   uint64_t vertices = 0;                // that its counted draws name
   uint64_t unknown_vertices = 0;        // counted draws whose vertices are not known
+  uint64_t primitives = 0;              // that its counted draws name
+  uint64_t unknown_primitives = 0;      // counted draws whose primitives are not known
   uint64_t draws = 0;                   // executions of draw commands
   uint64_t dispatches = 0;              // executions of all other action commands
   uint64_t frames = 0;                  // number of distinct frames that contain it
@@ -48,6 +50,9 @@ CommandGroups group_commands(const Model& model, GroupBy by, bool merge);
 
 // The vertices, or indices, of all instances of a draw; nullopt where the device decides.
 std::optional<uint64_t> vertices_of(const Call& call);
+// The primitives of all instances, patches where they are tessellated; nullopt also where indices
+// may end a strip, or the topology is not known.
+std::optional<uint64_t> primitives_of(const Call& call, const PrimitiveAssembly& assembly);
 
 // The key columns of the tables of draws, passes, pipelines, frames and labels.
 

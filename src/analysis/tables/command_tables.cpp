@@ -76,7 +76,16 @@ class CommandTable {
     add_counts(fields);
     if (by_ != GroupBy::Command) add_invocations(fields);
     if (by_ == GroupBy::Pass) fields.push_back(overdraw());
-    fields.push_back(shaded_per_vertex());
+    fields.push_back(shaded_per(
+        "shaded_per_vertex", "shaded/vertex",
+        "invocations of vertex shaders for each vertex or index that draws name, of all their "
+        "instances; empty where the device decides how many",
+        &CommandGroup::vertices, &CommandGroup::unknown_vertices));
+    fields.push_back(
+        shaded_per("shaded_per_primitive", "shaded/primitive",
+                   "invocations of vertex shaders for each primitive that draws name, of all their "
+                   "instances; empty where the device or the indices decide how many",
+                   &CommandGroup::primitives, &CommandGroup::unknown_primitives));
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
     std::vector<MakeCell> cells;
@@ -211,18 +220,18 @@ class CommandTable {
     return std::move(field).hidden();
   }
 
-  Field shaded_per_vertex() const {
+  // Invocations of vertex shaders for each of what the draws of a row name.
+  Field shaded_per(std::string id, std::string title, std::string description,
+                   uint64_t CommandGroup::*named, uint64_t CommandGroup::*unknown) const {
     constexpr size_t kVertex = 0;  // the bit of the stage
-    Field field = value_field(
-        "shaded_per_vertex", "shaded/vertex",
-        "invocations of vertex shaders for each vertex or index that draws name, of all their "
-        "instances; empty where the device decides how many",
-        [this](size_t g) -> Cell {
-          const CommandGroup& group = groups_.groups[g];
-          const uint64_t invocations = invocations_.at(g, kVertex);
-          if (group.unknown_vertices != 0 || group.vertices == 0 || invocations == 0) return {};
-          return static_cast<double>(invocations) / static_cast<double>(group.vertices);
-        });
+    Field field =
+        value_field(std::move(id), std::move(title), std::move(description),
+                    [this, named, unknown](size_t g) -> Cell {
+                      const CommandGroup& group = groups_.groups[g];
+                      const uint64_t invocations = invocations_.at(g, kVertex);
+                      if (group.*unknown != 0 || group.*named == 0 || invocations == 0) return {};
+                      return static_cast<double>(invocations) / static_cast<double>(group.*named);
+                    });
     field.column.adds_up = false;
     return std::move(field).hidden();
   }

@@ -10,6 +10,7 @@
 #include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/analyzer.h"
+#include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
 #include "spirv/testing/testing.h"
@@ -24,6 +25,64 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
+
+// The numbers of VkPrimitiveTopology.
+enum Topology : uint8_t {
+  kPoints,
+  kLines,
+  kLineStrip,
+  kTriangles,
+  kTriangleStrip,
+  kTriangleFan,
+  kLinesAdjacent,
+  kLineStripAdjacent,
+  kTrianglesAdjacent,
+  kTriangleStripAdjacent,
+  kPatches,
+  kNoTopology
+};
+
+std::optional<uint64_t> primitives(const char* name, int64_t vertices, int64_t instances,
+                                   const PrimitiveAssembly& assembly) {
+  const bool is_indexed = std::string_view(name) == "vkCmdDrawIndexed";
+  const std::string names[] = {is_indexed ? "indexCount" : "vertexCount", "instanceCount",
+                               "firstInstance"};
+  const int64_t values[] = {vertices, instances, 7};
+  return primitives_of({store::CallKind::Draw, name, names, values}, assembly);
+}
+
+TEST(Primitives, of_a_draw_follow_from_its_vertices_and_topology) {
+  const auto draw = [](int64_t vertices, Topology topology, int64_t instances = 1) {
+    return primitives("vkCmdDraw", vertices, instances, {.topology = topology}).value();
+  };
+  EXPECT_EQ(draw(7, kPoints), 7u);
+  EXPECT_EQ(draw(7, kLines), 3u);
+  EXPECT_EQ(draw(7, kLineStrip), 6u);
+  EXPECT_EQ(draw(7, kTriangles), 2u);
+  EXPECT_EQ(draw(7, kTriangleStrip), 5u);
+  EXPECT_EQ(draw(7, kTriangleFan), 5u);
+  EXPECT_EQ(draw(9, kLinesAdjacent), 2u);
+  EXPECT_EQ(draw(9, kLineStripAdjacent), 6u);
+  EXPECT_EQ(draw(13, kTrianglesAdjacent), 2u);
+  EXPECT_EQ(draw(13, kTriangleStripAdjacent), 4u);
+  EXPECT_EQ(draw(2, kTriangleStrip), 0u);
+  EXPECT_EQ(draw(0, kLineStrip), 0u);
+  EXPECT_EQ(draw(7, kTriangles, 10), 20u);
+  EXPECT_EQ(draw(7, kTriangleStrip, 0), 0u);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 2, {.topology = kPatches, .patch_control_points = 4}), 4u);
+  EXPECT_EQ(primitives("vkCmdDrawIndexed", 9, 2, {.topology = kTriangles}), 6u);
+}
+
+TEST(Primitives, that_indices_or_the_device_decide_have_no_number) {
+  EXPECT_EQ(primitives("vkCmdDrawIndexed", 9, 1, {.topology = kTriangleStrip, .restart = true}),
+            std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kTriangleStrip, .restart = true}), 7u)
+      << "vertices without indices do not end a strip";
+  EXPECT_EQ(primitives("vkCmdDrawIndirect", 9, 1, {.topology = kTriangles}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kNoTopology}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kPatches}), std::nullopt);
+}
 
 class Tables : public testing::Test {
  protected:

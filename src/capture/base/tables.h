@@ -86,6 +86,9 @@ namespace tally::capture {
   X(CmdPipelineBarrier, "")                        \
   X(CmdResetQueryPool, "")                         \
   X(CmdResolveImage, "")                           \
+  X(CmdSetPatchControlPointsEXT, "")               \
+  X(CmdSetPrimitiveRestartEnable, "EXT")           \
+  X(CmdSetPrimitiveTopology, "EXT")                \
   X(CmdSubpassShadingHUAWEI, "")                   \
   X(CmdTraceRaysIndirect2KHR, "")                  \
   X(CmdTraceRaysIndirectKHR, "")                   \

@@ -136,6 +136,30 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipelineShaderGroupNV(VkCommandBuffer b,
   });
 }
 
+// Commands that set how vertices become primitives.
+template <auto Member, typename Value>
+void set_assembly(VkCommandBuffer b, Value value, const PrimitiveAssembly& set) noexcept {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  if (BoundPipelines* bound = state->bound()) bound->set_assembly(set);
+  state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, value); });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdSetPrimitiveTopology(VkCommandBuffer b,
+                                                   VkPrimitiveTopology topology) {
+  set_assembly<&DeviceTable::CmdSetPrimitiveTopology>(b, topology, {.topology = topology});
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdSetPrimitiveRestartEnable(VkCommandBuffer b, VkBool32 enable) {
+  set_assembly<&DeviceTable::CmdSetPrimitiveRestartEnable>(b, enable,
+                                                           {.restart = enable == VK_TRUE});
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdSetPatchControlPointsEXT(VkCommandBuffer b, uint32_t points) {
+  set_assembly<&DeviceTable::CmdSetPatchControlPointsEXT>(b, points,
+                                                          {.patch_control_points = points});
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
@@ -190,6 +214,13 @@ std::span<const DeviceHook> command_buffer_hooks() {
       TALLY_ROW(CmdDebugMarkerBeginEXT),
       TALLY_ROW(CmdDebugMarkerEndEXT),
       TALLY_ROW(CmdBindPipelineShaderGroupNV),
+      TALLY_ROW(CmdSetPatchControlPointsEXT),
+      TALLY_ROW(CmdSetPrimitiveRestartEnable),
+      device_hook<&DeviceTable::CmdSetPrimitiveRestartEnable>("vkCmdSetPrimitiveRestartEnableEXT",
+                                                              CmdSetPrimitiveRestartEnable),
+      TALLY_ROW(CmdSetPrimitiveTopology),
+      device_hook<&DeviceTable::CmdSetPrimitiveTopology>("vkCmdSetPrimitiveTopologyEXT",
+                                                         CmdSetPrimitiveTopology),
   };
 #undef TALLY_ROW
   return rows;

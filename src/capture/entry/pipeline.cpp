@@ -122,6 +122,47 @@ uint64_t pipeline_flags(const Info& info) {
   return flags2 ? flags2->flags : info.flags;
 }
 
+// The parts of a pipeline that the create info itself describes; the others come from libraries.
+VkGraphicsPipelineLibraryFlagsEXT own_parts(const VkGraphicsPipelineCreateInfo& info) {
+  const auto* library = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+  if (library) return library->flags;
+  const bool is_part = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  return is_part || !libraries_of(info).empty() ? 0 : ~VkGraphicsPipelineLibraryFlagsEXT{0};
+}
+
+// The driver ignores the states of parts and stages that the pipeline does not have: their pointers
+// may be invalid.
+void read_assembly(const VkGraphicsPipelineCreateInfo& info, PrimitiveAssembly& assembly) {
+  VkShaderStageFlags stages = 0;
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) stages |= stage.stage;
+  const auto is_dynamic = [&](VkDynamicState state) {
+    const auto* dynamic = info.pDynamicState;
+    if (!dynamic) return false;
+    const std::span all(dynamic->pDynamicStates, dynamic->dynamicStateCount);
+    return std::ranges::find(all, state) != all.end();
+  };
+  const VkGraphicsPipelineLibraryFlagsEXT parts = own_parts(info);
+  const auto* input = info.pInputAssemblyState;
+  const bool has_input =
+      (parts & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT) != 0 &&
+      (stages & (VK_SHADER_STAGE_TASK_BIT_NV | VK_SHADER_STAGE_MESH_BIT_NV)) == 0;
+  if (has_input && input) {
+    if (!is_dynamic(VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY)) assembly.topology = input->topology;
+    if (!is_dynamic(VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE))
+      assembly.restart = input->primitiveRestartEnable == VK_TRUE;
+  }
+  const auto* patches = info.pTessellationState;
+  const bool has_patches =
+      (parts & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT) != 0 &&
+      (stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0;
+  if (has_patches && patches && !is_dynamic(VK_DYNAMIC_STATE_PATCH_CONTROL_POINTS_EXT))
+    assembly.patch_control_points = patches->patchControlPoints;
+}
+
+template <typename Info>
+void read_assembly(const Info&, PrimitiveAssembly&) {}
+
 // The create infos with the added flags, and the data that they point to.
 template <typename Info>
 class InstrumentedInfos {
@@ -134,6 +175,7 @@ class InstrumentedInfos {
       Info& info = infos_[i];
       drafts_.push_back(
           device.shaders().draft(kBindPoint<Info>, stages_of(info), libraries_of(info)));
+      read_assembly(info, drafts_.back().assembly);
       if (device.statistics().all) add_flags(info, VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR);
       if (device.frames().over()) {
         refusals_.push_back("it was created after the captured frames");

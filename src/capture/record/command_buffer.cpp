@@ -82,6 +82,7 @@ void BoundPipelines::reset() {
   bound_ = {};
   shaders_ = {};
   new_shaders_ = uses_shaders_ = {};
+  assembly_ = {};
 }
 
 const Pipeline* BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
@@ -91,6 +92,7 @@ const Pipeline* BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline 
   bound_[index] = context_.shaders().pipeline(pipeline);
   if (bound_[index]) {
     note_bound(bound_[index]);
+    assembly_.update(bound_[index]->assembly);
   } else if (pipeline != VK_NULL_HANDLE) {
     bind_unknown(bind_point);
   }
@@ -386,6 +388,7 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   needs_barrier_ = needs_barrier_ || active_;
   if (wanted) command.result = result;
+  command.set_assembly(bound_.assembly());
   passes_.place(command);
   const std::optional<TimeIndex> time = passes_.begin_command_time(target());
   if (time) command.times = *time;

@@ -186,6 +186,10 @@ class BoundPipelines {
                     const VkShaderEXT* shaders);
   // Sets what the next generated commands run: the bound pipeline, or a set that is not null.
   void set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set);
+  // A command sets how vertices become primitives.
+  void set_assembly(const PrimitiveAssembly& set) { assembly_.update(set); }
+  // Draws have this; a pipeline has set it, too.
+  const PrimitiveAssembly& assembly() const { return assembly_; }
 
   // The pipeline that a command runs. Null: nothing is bound.
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
@@ -202,6 +206,7 @@ class BoundPipelines {
   // Shaders were bound, and bound_ does not have their set yet.
   std::array<bool, vk::kBindPoints.size()> new_shaders_{};
   std::shared_ptr<Pipeline> generated_;  // what the next generated commands run
+  PrimitiveAssembly assembly_;
 };
 
 // The state of a command buffer during recording. It wraps the recorded commands with shader

@@ -134,13 +134,25 @@ bool Recording::has_regions() const {
   return std::ranges::any_of(passes, [](const RecordedPass& pass) { return !!pass.regions; });
 }
 
+// The direct draws alone: of others, the device decides how many vertices there are.
+void CommandRun::set_assembly(const PrimitiveAssembly& assembly) {
+  if (function != store::Function::Draw && function != store::Function::DrawIndexed) return;
+  if (!assembly.topology) return;
+  topology = static_cast<uint16_t>(*assembly.topology);
+  primitive_restart = assembly.restart.value_or(false);
+  if (assembly.topology == VK_PRIMITIVE_TOPOLOGY_PATCH_LIST)
+    patch_control_points = static_cast<uint16_t>(assembly.patch_control_points.value_or(0));
+}
+
 bool CommandRun::continues_with(const CommandRun& command) const {
   const auto goes_on = [&](uint32_t begin, uint32_t next) {
     return begin == kNone ? next == kNone : next == begin + count;
   };
   return goes_on(result, command.result) && goes_on(times, command.times) &&
          function == command.function && pass_of == command.pass_of && pass == command.pass &&
-         subpass == command.subpass && pipeline == command.pipeline && label == command.label;
+         subpass == command.subpass && pipeline == command.pipeline && label == command.label &&
+         topology == command.topology && primitive_restart == command.primitive_restart &&
+         patch_control_points == command.patch_control_points;
 }
 
 void Recording::add(CommandRun command, std::span<const int64_t> values,

@@ -172,6 +172,7 @@ class FrameLabels {
 // small.
 struct CommandRun {
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint16_t kNoTopology = UINT16_MAX;
 
   store::Function function{};
   stream::PassOf pass_of = stream::PassOf::None;
@@ -181,11 +182,16 @@ struct CommandRun {
   uint32_t result = kNone;    // of the first command; index over all objects of the recording
   uint32_t times = kNone;     // TimeIndex of the first command
   const Label* label = nullptr;
+  // These are known for draws of vertices.
+  uint16_t topology = kNoTopology;  // VkPrimitiveTopology
+  uint16_t patch_control_points = 0;
+  bool primitive_restart = false;
   // Set by the recording.
   uint32_t first = 0;  // index of the first command in the recording
   uint32_t count = 1;
   Parameters::Position parameters;
 
+  void set_assembly(const PrimitiveAssembly& assembly);
   // True if `command` continues this run.
   bool continues_with(const CommandRun& command) const;
 };

@@ -46,6 +46,12 @@ const char* debug_name(const VkPipelineShaderStageCreateInfo& stage) {
 
 }  // namespace
 
+void PrimitiveAssembly::update(const PrimitiveAssembly& newer) {
+  if (newer.topology) topology = newer.topology;
+  if (newer.restart) restart = newer.restart;
+  if (newer.patch_control_points) patch_control_points = newer.patch_control_points;
+}
+
 size_t Pipeline::index_of(uint32_t sub_index, uint32_t stage) const {
   const auto is_it = [&](const auto& shader) {
     return static_cast<uint32_t>(shader->stage) == stage;
@@ -209,6 +215,7 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
     draft.hashes.push_back(to_string(part->hash));
     draft.has_instrumented_part |= part->instrumented();
     draft.has_flagged_part |= part->has_flag;
+    draft.assembly.update(part->assembly);
     hash.add(part->hash);
   }
   draft.hash = hash.result();
@@ -226,6 +233,7 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   pipeline->shaders = draft.shaders;
   pipeline->not_instrumented = std::move(not_instrumented);
   pipeline->has_flag = has_flag;
+  pipeline->assembly = draft.assembly;
   pipeline->diagnostics = std::move(diagnostics);
   pipeline->statistics = std::move(statistics);
   pipelines_.insert(handle, pipeline);

@@ -41,6 +41,18 @@ struct Shader {
   enum class Counts { Unknown, Seen, Missing } counts = Counts::Unknown;
 };
 
+// How the vertices of draws become primitives: what a pipeline says, or what a command buffer has
+// when it draws. Empty: a command says it, or nobody has.
+struct PrimitiveAssembly {
+  std::optional<VkPrimitiveTopology> topology;
+  std::optional<bool> restart;
+  std::optional<uint32_t> patch_control_points;
+
+  // Takes what `newer` says.
+  void update(const PrimitiveAssembly& newer);
+  bool operator==(const PrimitiveAssembly&) const = default;
+};
+
 struct Pipeline : InternedObject {
   explicit Pipeline(Id new_id) : InternedObject(stream::Named::Pipeline, new_id) {}
 
@@ -49,7 +61,8 @@ struct Pipeline : InternedObject {
   std::vector<std::shared_ptr<Shader>> shaders;
   std::string not_instrumented;  // the reason; "": its commands are counted
   bool has_flag = false;         // created with the flag
-  std::string diagnostics;       // messages about instrumentation during its creation
+  PrimitiveAssembly assembly;
+  std::string diagnostics;  // messages about instrumentation during its creation
   // The numbers of the driver's compiler that are not sent yet. Guarded by the emission lock once
   // it is registered.
   std::vector<store::stream::PipelineStatistic> statistics;
@@ -81,6 +94,7 @@ struct PipelineDraft {
   bool has_instrumented_part =
       false;                      // a linked library is instrumented: the pipeline must be, too
   bool has_flagged_part = false;  // the same for the flag alone
+  PrimitiveAssembly assembly;
 
   // Empty if the settings select it.
   std::string why_not_counted(const CaptureSettings& settings) const;

@@ -125,7 +125,10 @@ stream::CommandBatch CommandBatches::describe(const Head& head) const {
                                .pass_of = head.pass_of,
                                .pass = head.pass,
                                .subpass = head.subpass,
-                               .counted = head.counted};
+                               .counted = head.counted,
+                               .primitive_restart = head.primitive_restart,
+                               .patch_control_points = head.patch_control_points};
+  if (head.topology != CommandRun::kNoTopology) message.topology = head.topology;
   if (head.pass_of == stream::PassOf::Parent) {
     if (execution_.parent_pass) {
       message.pass = *execution_.parent_pass;
@@ -161,6 +164,9 @@ CommandBatches::Head CommandBatches::head_of(const CommandSlice& slice) const {
             .pass_of = run.pass_of,
             .pass = run.pass,
             .subpass = run.subpass,
+            .topology = run.topology,
+            .patch_control_points = run.patch_control_points,
+            .primitive_restart = run.primitive_restart,
             .counted = !slice.words.empty(),
             .read = run.result != CommandRun::kNone && !slice.unread};
   if (run.pipeline != CommandRun::kNone) {

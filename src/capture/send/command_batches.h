@@ -83,6 +83,9 @@ class CommandBatches {
     stream::PassOf pass_of = stream::PassOf::None;
     uint32_t pass = 0;
     uint32_t subpass = 0;
+    uint16_t topology = CommandRun::kNoTopology;
+    uint16_t patch_control_points = 0;
+    bool primitive_restart = false;
     bool counted = false;
     bool read = false;  // the driver returned what it has counted, if anything
     bool operator==(const Head&) const = default;

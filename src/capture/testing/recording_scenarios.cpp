@@ -5,6 +5,8 @@
 
 #include "capture/testing/painter.h"
 #include "specialized.comp.h"
+#include "triangle.tesc.h"
+#include "triangle.tese.h"
 
 namespace tally::test {
 namespace {
@@ -53,6 +55,53 @@ void render_pass(Context& context) {
       painter.draw(commands, 3);
     }
     painter.target().end_render_pass(commands);
+  });
+}
+
+// Draws whose pipeline or commands say how vertices become primitives, in a pass. Exits with 77 if
+// there is no tessellation.
+void topologies(Context& context) {
+  if (!context.features().tessellationShader) std::exit(77);
+  const RenderTarget target(context);
+  const PipelineLayout layout = make_pipeline_layout(context);
+  GraphicsPipelineInfo info;
+  info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                 {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
+  info.layout = layout;
+  info.render_pass = target.render_pass();
+  info.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+  info.primitive_restart = true;
+  const Pipeline strips = make_graphics_pipeline(context, info);
+  info.topology = VK_PRIMITIVE_TOPOLOGY_LINE_STRIP;
+  info.dynamic = {VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY, VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE};
+  const Pipeline lines = make_graphics_pipeline(context, info);
+  info.stages.push_back({VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, triangle_tesc});
+  info.stages.push_back({VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT, triangle_tese});
+  info.topology = VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
+  info.primitive_restart = false;
+  info.patch_control_points = 3;
+  info.dynamic.clear();
+  const Pipeline patches = make_graphics_pipeline(context, info);
+  const Buffer indices(context, 4096, VK_BUFFER_USAGE_INDEX_BUFFER_BIT);
+  context.run([&](VkCommandBuffer commands) {
+    const auto bind = [&](VkPipeline pipeline) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    };
+    target.begin_render_pass(commands);
+    target.set_viewport(commands);
+    vkCmdBindIndexBuffer(commands, indices, 0, VK_INDEX_TYPE_UINT16);
+    bind(strips);
+    vkCmdDraw(commands, 5, 2, 0, 0);
+    vkCmdDrawIndexed(commands, 6, 1, 0, 0, 0);
+    bind(lines);
+    vkCmdSetPrimitiveTopology(commands, VK_PRIMITIVE_TOPOLOGY_LINE_LIST);
+    vkCmdSetPrimitiveRestartEnable(commands, VK_FALSE);
+    vkCmdDraw(commands, 4, 3, 0, 0);
+    vkCmdSetPrimitiveTopology(commands, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    bind(patches);
+    vkCmdDraw(commands, 9, 2, 0, 0);
+    target.end_render_pass(commands);
   });
 }
 
@@ -263,6 +312,7 @@ const Scenarios& recording_scenarios() {
                                       {"simultaneous", simultaneous},
                                       {"unused_pipelines", unused_pipelines},
                                       {"render_pass", render_pass},
+                                      {"topologies", topologies},
                                       {"secondaries", secondaries},
                                       {"suspended", suspended},
                                       {"late_names", late_names},

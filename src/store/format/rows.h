@@ -225,6 +225,10 @@ struct CommandBatchRow {
   Column gpu_begin_ns;
   Column gpu_time_ns;
   std::optional<RowId> value_set;
+  // How the vertices of draws become primitives.
+  std::optional<int64_t> topology;
+  bool primitive_restart = false;
+  uint32_t patch_control_points = 0;
 
   // The `batch` of its rows in the tables of values.
   RowId values() const { return value_set.value_or(id); }
@@ -258,7 +262,15 @@ struct CommandBatchRow {
                "a negative number: the values of each of its commands are those with this `batch` "
                "in `batch_count` and `batch_other`, which batches with equal values share. null: "
                "those with its id")
-            .since(8, "NULL"));
+            .since(8, "NULL"),
+        column("topology", &Row::topology,
+               "of draws: VkPrimitiveTopology's number; null: not known, or without one")
+            .since(11, "NULL"),
+        column("primitive_restart", &Row::primitive_restart,
+               "1: an index may begin another strip or list")
+            .since(11, "0"),
+        column("patch_control_points", &Row::patch_control_points, "of draws of patches; else 0")
+            .since(11, "0"));
   }
 };
 

@@ -36,7 +36,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 11;
+inline constexpr uint32_t kStreamVersion = 12;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -173,8 +173,11 @@ struct CommandBatch {
   uint32_t pass = 0;
   uint32_t subpass = 0;
   bool counted = false;  // the values of its blocks follow
-  uint32_t size = 0;     // commands, at most kMaxBatchCommands
-  Column positions;      // counts up
+  std::optional<uint32_t> topology;
+  bool primitive_restart = false;
+  uint32_t patch_control_points = 0;
+  uint32_t size = 0;  // commands, at most kMaxBatchCommands
+  Column positions;   // counts up
   Column labels;
   std::vector<Column> parameters;  // as many as the function has
   Column gpu_begin_ns;
@@ -183,8 +186,9 @@ struct CommandBatch {
   // batch that names it, and are those of each of its commands and of all later batches that name
   // it.
   Id values = 0;
-  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, size, positions, labels,
-                      parameters, gpu_begin_ns, gpu_time_ns, values)
+  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, topology,
+                      primitive_restart, patch_control_points, size, positions, labels, parameters,
+                      gpu_begin_ns, gpu_time_ns, values)
 };
 
 // How often the commands of a batch executed a block.

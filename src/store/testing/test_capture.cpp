@@ -132,16 +132,19 @@ TestCapture write_test_rows(Writer& writer) {
   const RowId draw = writer.add(FunctionRow{.kind = CallKind::Draw, .name = "vkCmdDraw"});
   const RowId dispatch =
       writer.add(FunctionRow{.kind = CallKind::Dispatch, .name = "vkCmdDispatch"});
-  ids.draws = writer.add(
-      CommandBatchRow{.execution = ids.execution,
-                      .size = 2,
-                      .function = draw,
-                      .pipeline = ids.pipeline,
-                      .pass = ids.pass,
-                      .counted = true,
-                      .positions = {{0, 2}},
-                      .labels = {{ids.inner_label, Column::kNull}},
-                      .parameters = {{"vertexCount", {{3}}}, {"firstVertex", {{0, 30}}}}});
+  ids.draws =
+      writer.add(CommandBatchRow{.execution = ids.execution,
+                                 .size = 2,
+                                 .function = draw,
+                                 .pipeline = ids.pipeline,
+                                 .pass = ids.pass,
+                                 .counted = true,
+                                 .positions = {{0, 2}},
+                                 .labels = {{ids.inner_label, Column::kNull}},
+                                 .parameters = {{"vertexCount", {{3}}}, {"firstVertex", {{0, 30}}}},
+                                 .topology = 4,
+                                 .primitive_restart = true,
+                                 .patch_control_points = 3});
   ids.dispatch = writer.add(CommandBatchRow{.execution = ids.execution,
                                             .size = 1,
                                             .function = dispatch,

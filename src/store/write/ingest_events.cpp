@@ -182,7 +182,10 @@ Status Ingest::on(stream::CommandBatch& batch) {
                       .positions = std::move(batch.positions),
                       .labels = std::move(batch.labels),
                       .gpu_begin_ns = std::move(batch.gpu_begin_ns),
-                      .gpu_time_ns = std::move(batch.gpu_time_ns)};
+                      .gpu_time_ns = std::move(batch.gpu_time_ns),
+                      .topology = batch.topology,
+                      .primitive_restart = batch.primitive_restart,
+                      .patch_control_points = batch.patch_control_points};
   for (size_t i = 0; i < batch.parameters.size(); ++i) {
     row.parameters.push_back({info.parameters[i], std::move(batch.parameters[i])});
   }

@@ -94,7 +94,8 @@ export interface Capture {
                           // an executable), executable(str), name(str), description(str), value(f64)
     commands: Table;      // frame(frames), number, pass(passes), call(str), kind(u8: 0 draw, 1 dispatch or other),
                           // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, vertices (that counted
-                          // draws name, of all instances), unknown_vertices (draws without), gpu_time(f64),
+                          // draws name, of all instances), unknown_vertices (draws without), primitives (that counted
+                          // draws name, of all instances), unknown_primitives (draws without), gpu_time(f64),
                           // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32)
                           // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
                           // grouped: call may be "draws" or "dispatches", of several calls

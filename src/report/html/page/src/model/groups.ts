@@ -70,9 +70,14 @@ const number = (id: string, title: string, description: string, unit: Unit, cell
 
 const ratio = (part: Exact | null, whole: Exact): number | null => (Number(whole) ? Number(part) / Number(whole) : null);
 
-const shadedPerVertex = (shaded: (row: number) => Exact | null, vertices: (row: number) => Exact | null, unknown: (row: number) => Exact | null): Field =>
-  number('shaded_per_vertex', 'shaded/vertex', 'invocations of vertex shaders for each vertex or index that draws name, of all their instances; empty where the device decides how many', 'count',
-    (r) => (Number(unknown(r)) || !Number(shaded(r)) ? null : ratio(shaded(r), vertices(r) ?? 0)), false);
+type OfRow = (row: number) => Exact | null;
+
+const shadedPer = (id: string, title: string, description: string) => (shaded: OfRow, named: OfRow, unknown: OfRow): Field =>
+  number(id, title, description, 'count', (r) => (Number(unknown(r)) || !Number(shaded(r)) ? null : ratio(shaded(r), named(r) ?? 0)), false);
+const shadedPerVertex = shadedPer('shaded_per_vertex', 'shaded/vertex',
+  'invocations of vertex shaders for each vertex or index that draws name, of all their instances; empty where the device decides how many');
+const shadedPerPrimitive = shadedPer('shaded_per_primitive', 'shaded/primitive',
+  'invocations of vertex shaders for each primitive that draws name, of all their instances; empty where the device or the indices decide how many');
 
 class Grouping {
   readonly identities: string[] = [];
@@ -223,6 +228,9 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
   const known = table.values('vertices'), unknown = table.values('unknown_vertices');
   const vertices = lazy(() => sum((c) => known[c])), lacking = lazy(() => sum((c) => unknown[c])), shaded = lazy(() => sum(sums.commandValue('invocations_vertex', code)));
   fields.push(shadedPerVertex((r) => shaded()[r], (r) => vertices()[r], (r) => lacking()[r]));
+  const knownPrimitives = table.values('primitives'), unknownPrimitives = table.values('unknown_primitives');
+  const primitives = lazy(() => sum((c) => knownPrimitives[c])), lackingPrimitives = lazy(() => sum((c) => unknownPrimitives[c]));
+  fields.push(shadedPerPrimitive((r) => shaded()[r], (r) => primitives()[r], (r) => lackingPrimitives()[r]));
   if (by === 'pass') {
     const pixels = model.t('passes').values('pixels');
     const ofPixels = lazy(() => sumBy(size, ofPass.length, (i) => ofPass[i], (i) => pixels[passes[i]])), fragments = lazy(() => sum(sums.commandValue('invocations_fragment', code)));
@@ -270,6 +278,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
   };
   const frame = table.index('frame'), numbers = model.t('frames').numbers('number');
   const size = commands?.length ?? table.rows, vertices = table.values('vertices'), unknown = table.values('unknown_vertices'), shaded = sums.commandValue('invocations_vertex', code);
+  const primitives = table.values('primitives'), unknownPrimitives = table.values('unknown_primitives');
   return {
     by: 'draw', size,
     fields: [
@@ -280,6 +289,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
       shadedPerVertex((r) => shaded(at(r)), (r) => vertices[at(r)], (r) => unknown[at(r)]),
+      shadedPerPrimitive((r) => shaded(at(r)), (r) => primitives[at(r)], (r) => unknownPrimitives[at(r)]),
     ],
     identity: (row) => model.similar.draw(at(row)),
     metric: (id) => {
