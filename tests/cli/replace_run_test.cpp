@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "picture/picture.h"
 #include "program.h"
 #include "store/read/reader.h"
 #include "store/testing/test_capture.h"
@@ -76,6 +77,68 @@ TEST_F(ReplaceRun, a_shader_that_is_replaced_by_itself_changes_nothing) {
     EXPECT_EQ(diff.end.shell_status(), 0) << diff.standard_output;
     EXPECT_EQ(read("after.tally.png"), read("before.tally.png"));
   }
+}
+
+// The program's own pictures say how many pixels differ.
+TEST_F(ReplaceRun, pictures_of_passes_differ_in_the_pixels_that_the_program_draws_differently) {
+  const auto pictures = [&](const std::string& capture) {
+    const auto diff = tally("diff before.tally " + capture + " --format json");
+    return nlohmann::json::parse(diff.standard_output)["diffs"][0]["pictures"];
+  };
+  ASSERT_EQ(run("before.tally", "--regions").end.shell_status(), 0);
+  ASSERT_EQ(tally("extract scene.frag before.tally -o same.frag").end.shell_status(), 0);
+  const auto same = run("same.tally", "--regions --strict --replace scene.frag=same.frag");
+  ASSERT_EQ(same.end.shell_status(), 0) << same.standard_error;
+  const auto equal = tally("diff before.tally same.tally");
+  EXPECT_EQ(equal.end.shell_status(), 0);
+  EXPECT_THAT(equal.standard_output, HasSubstr(", and every pixel of 2 pictures."));
+  EXPECT_EQ(pictures("same.tally")["pixels"], 0);
+
+  edit("same.frag", "other.frag", "min(d, 0.6)", "min(d, 0.4)");
+  const auto other = run("other.tally", "--regions --strict --replace scene.frag=other.frag");
+  ASSERT_EQ(other.end.shell_status(), 0) << other.standard_error;
+  const auto decoded = [&](const std::string& file) {
+    const std::string png = read(file);
+    return decode_png(std::as_bytes(std::span(png)), 100 * 70).value();
+  };
+  const Picture before = decoded("before.tally.png"), after = decoded("other.tally.png");
+  uint64_t pixels = 0;
+  for (size_t i = 0; i < before.pixels.size(); ++i) pixels += before.pixels[i] != after.pixels[i];
+  EXPECT_GT(pixels, 0u);
+  const auto found = pictures("other.tally");
+  ASSERT_EQ(found["list"].size(), 2u);
+  EXPECT_EQ(found["list"][1]["pass"], "composite 100x70");
+  EXPECT_EQ(found["list"][1]["pixels"], pixels);
+  EXPECT_EQ(found["only_before"], 0);
+  EXPECT_THAT(tally("diff before.tally other.tally").standard_output,
+              HasSubstr("Pictures at the end of passes: "));
+}
+
+// One of the pixels of a picture is changed in the file.
+TEST_F(ReplaceRun, a_pixel_that_differs_is_a_difference_though_the_counts_are_equal) {
+  ASSERT_EQ(run("before.tally", "--regions").end.shell_status(), 0);
+  std::filesystem::copy_file(folder_.file("before.tally"), folder_.file("after.tally"));
+  {
+    auto database =
+        store::Database::open(folder_.file("after.tally"), store::Database::Mode::Create);
+    ASSERT_TRUE(database.ok());
+    auto row = database->prepare("SELECT png FROM pass_picture ORDER BY pass LIMIT 1");
+    ASSERT_TRUE(row.ok() && row->step());
+    Picture picture = decode_png(row->blob(0), 100 * 70).value();
+    picture.at(60, 20) ^= 0x000500;
+    const auto png = encode_png(picture).value();
+    auto update = database->prepare(
+        "UPDATE pass_picture SET png = ? WHERE pass = (SELECT min(pass) FROM pass_picture)");
+    ASSERT_TRUE(update.ok());
+    update->bind(std::span<const std::byte>(png)).step();
+  }
+  const auto diff = tally("diff before.tally after.tally --format json");
+  EXPECT_EQ(diff.end.shell_status(), 1);
+  const auto pictures = nlohmann::json::parse(diff.standard_output)["diffs"][0]["pictures"];
+  EXPECT_EQ(pictures["pixels"], 1);
+  const nlohmann::json box = {{"left", 60}, {"top", 20}, {"right", 61}, {"bottom", 21}};
+  EXPECT_EQ(pictures["list"][0]["box"], box);
+  EXPECT_EQ(pictures["list"][1]["pixels"], 0);
 }
 
 // Without debug information the capture has no source: GLSL is reconstructed, and SPIR-V is text.

@@ -52,6 +52,33 @@ test('an edited constant: the page of the difference begins with the causes of t
   }
 });
 
+test('two captures: the page shows where pictures differ, and in how many pixels', async () => {
+  const own = [kLanterns[0], '--frames', '1', '--size', '100x70'], old = capture('drawn', ['--regions'], own), shader = join(kFolder, 'other.frag');
+  execFileSync(kTally, ['extract', 'scene.frag', old, '-o', shader], { stdio: 'ignore' });
+  writeFileSync(shader, readFileSync(shader, 'utf8').replace('min(d, 0.6)', 'min(d, 0.4)'));
+  const now = capture('other', ['--regions', '--strict', '--replace', `scene.frag=${shader}`], own);
+  const [{ pictures }] = JSON.parse(spawnSync(kTally, ['diff', '--format', 'json', old, now], { maxBuffer: 1 << 28 }).stdout).diffs;
+  const report = await Report.open(browser, writeReport(kTally, now, kFolder, 'pictures', '--against', old), '#view=picture&compare=pixels'), { page } = report;
+  try {
+    const pass = page.getByRole('combobox', { name: 'Pass' });
+    assert.equal(pictures.list.length, 2);
+    for (const one of pictures.list) {
+      await pass.selectOption({ label: (await pass.locator('option').allInnerTexts()).find((text) => text.endsWith(`: ${one.pass}`)) });
+      await page.getByText(`${one.pixels.toLocaleString('en-US')} of 7,000 pixels of the pictures differ, by at most ${one.most} of 255`).waitFor();
+      assert.ok(one.pixels > 0);
+      assert.equal(await page.locator('.picture-canvas').count(), 3, 'now, before and the difference');
+      const coloured = await page.getByRole('img', { name: 'Difference of the pictures' }).evaluate((canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        return data.reduce((sum, _, i) => sum + (i % 4 === 0 && data[i] + data[i + 1] + data[i + 2] ? 1 : 0), 0);
+      });
+      assert.ok(coloured <= one.pixels && coloured > one.pixels / 2, `${coloured} of ${one.pixels}`);
+    }
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+});
+
 test('a click on a tile lists the draws of its pass, with all of it where they are alone', async () => {
   const report = await Report.open(browser, join(kFolder, 'divergence.html'), '#view=picture'), { page } = report;
   try {

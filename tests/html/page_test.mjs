@@ -197,7 +197,7 @@ test('regions are compared per pixel, with the sums in another column', async ()
     assert.ok((await page.locator('.legend').innerText()).includes('1.25 per pixel'));
     await page.locator('canvas.picture-canvas').focus();
     await page.keyboard.press('ArrowRight');
-    const text = await page.locator('.detail[role=status]').innerText();
+    const text = await page.locator('.detail[role=status]').last().innerText();
     assert.ok(text.includes('1.25 per pixel') && text.includes('sum 160'), text);
     await page.keyboard.press('Enter');
     const draws = page.getByRole('region', { name: 'Draws of the region' });

@@ -182,6 +182,27 @@ void match_captures(const CaptureToMatch& now, const CaptureToMatch& old) {
   match_commands(now, old);
 }
 
+// `pass`: of the capture in each difference.
+void match_pictures(const PictureDifferences& pictures, uint32_t PictureDifference::*pass,
+                    DataCapture& capture) {
+  const auto found = std::ranges::find_if(
+      capture.tables, [](const DataTable& table) { return table.name() == "pictures"; });
+  if (found == capture.tables.end()) return;
+  const DataColumn &passes = *found->find("pass"), &layers = *found->find("layer");
+  DataColumn& match = found->add("match", DataColumn::Kind::Index);
+  DataColumn& pixels = found->add("pixels", DataColumn::Kind::Number);
+  DataColumn& most = found->add("most", DataColumn::Kind::Number);
+  for (size_t row = 0; row < passes.size(); ++row) {
+    const auto one = std::ranges::find_if(pictures.list, [&](const PictureDifference& of) {
+      return of.*pass == passes.at(row) && of.layer == layers.at(row);
+    });
+    const bool is_compared = one != pictures.list.end();
+    match.push_index(is_compared ? static_cast<uint32_t>(one - pictures.list.begin()) : kNone);
+    pixels.push(is_compared ? one->pixels : 0);
+    most.push(is_compared ? one->most : 0);
+  }
+}
+
 // The sizes that a page shows without a stutter.
 constexpr size_t kMaxCommands = 200'000;
 constexpr size_t kMaxCountRows = 6'000'000;
@@ -333,6 +354,10 @@ Status compare_captures(const Model& model, const Model& old, const CaptureRows&
   if (!old_profile) return old_profile.error();
   match_captures({dataset.captures[0], rows, *profile},
                  {dataset.captures[1], old_rows, *old_profile});
+  const auto pictures = compare_pictures(old, model);
+  if (!pictures) return pictures.error();
+  match_pictures(*pictures, &PictureDifference::pass_after, dataset.captures[0]);
+  match_pictures(*pictures, &PictureDifference::pass_before, dataset.captures[1]);
   CaptureDiff diff = compare(*old_profile, *profile);
   dataset.notes = std::move(diff.notes);
   dataset.causes = std::move(diff.causes);

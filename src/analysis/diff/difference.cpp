@@ -1,16 +1,24 @@
 #include "analysis/diff/difference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/diff/alignment.h"
+#include "analysis/diff/profile.h"
+#include "analysis/model/names.h"
+#include "picture/picture.h"
 
 namespace tally::analysis {
 
 bool CaptureDiff::empty() const {
-  return std::ranges::all_of(by, [](const auto& list) { return list.empty(); });
+  return pictures.pixels() == 0 &&
+         std::ranges::all_of(by, [](const auto& list) { return list.empty(); });
 }
 
 ValuePair values_of(const Difference& difference, size_t metric) {
@@ -208,6 +216,186 @@ Matching match_shaders(const std::vector<ShaderItem>& before,
   matcher.match_by_identity();
   match_by_source(matcher, before, after);
   return matcher.finish();
+}
+
+std::string name_of_pass(const Item& pass) {
+  return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;
+}
+
+uint64_t value_at(const std::vector<uint64_t>& values, std::optional<size_t> metric) {
+  return metric && *metric < values.size() ? values[*metric] : 0;
+}
+
+const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
+  return file < shader.files.size() ? &shader.files[file] : nullptr;
+}
+
+std::optional<size_t> Profile::invocations_of(const std::string& stage) const {
+  std::string id = "invocations_" + stage;
+  std::ranges::replace(id, ' ', '_');
+  return find_metric(metrics, id);
+}
+
+std::vector<Hash128> differing_commands(const Profile& before, const Profile& after) {
+  std::vector<Hash128> keys;
+  auto a = before.command_digests.begin();
+  auto b = after.command_digests.begin();
+  const auto a_end = before.command_digests.end();
+  const auto b_end = after.command_digests.end();
+  while (a != a_end || b != b_end) {
+    if (b == b_end || (a != a_end && a->key < b->key)) {
+      keys.push_back((a++)->key);
+    } else if (a == a_end || b->key < a->key) {
+      keys.push_back((b++)->key);
+    } else {
+      if (a->content != b->content) keys.push_back(a->key);
+      ++a, ++b;
+    }
+  }
+  return keys;
+}
+
+// The pictures of passes.
+
+namespace {
+
+constexpr uint64_t kMaxPixels = uint64_t{1} << 28;
+
+// Identifies a picture in both captures: frame, labels, pass with its size, layer.
+using PictureKey = std::tuple<int64_t, std::string, std::string, uint32_t>;
+
+// Indices of passes in the model. Equal passes of a frame are told apart by their order.
+using StoredPictures = std::map<PictureKey, std::vector<uint32_t>>;
+
+Result<bool> has_pictures(const store::Reader& reader) {
+  auto rows = reader.query("SELECT 1 FROM pass_picture LIMIT 1");
+  if (!rows) return rows.error();
+  const bool any = rows->step();
+  if (Status read = rows->status(); !read) return read.error();
+  return any;
+}
+
+Result<StoredPictures> pictures_of(const Model& model) {
+  auto rows = model.reader.query("SELECT pass, layer FROM pass_picture ORDER BY pass, layer");
+  if (!rows) return rows.error();
+  std::map<store::RowId, std::vector<uint32_t>> layers;
+  while (rows->step()) layers[rows->integer(0)].push_back(static_cast<uint32_t>(rows->integer(1)));
+  if (Status read = rows->status(); !read) return read.error();
+  const LabelPaths labels(model);
+  StoredPictures pictures;
+  for (uint32_t p = 0; p < model.passes.size(); ++p) {
+    const Pass& pass = model.passes[p];
+    const auto found = layers.find(pass.row.id);
+    if (found == layers.end()) continue;
+    for (const uint32_t layer : found->second) {
+      pictures[{model.frames[pass.frame].number, labels.path(pass.label), pass_text(&pass), layer}]
+          .push_back(p);
+    }
+  }
+  return pictures;
+}
+
+Result<Picture> decoded(const store::PassPictureRow& row, const std::string& pass) {
+  auto picture = decode_png(row.png, kMaxPixels);
+  if (!picture)
+    return Error{fmt::format("the picture of {} is damaged: {}", pass, picture.error().message)};
+  return picture;
+}
+
+uint32_t largest_difference(uint32_t a, uint32_t b) {
+  uint32_t most = 0;
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    const uint32_t x = a >> shift & 0xff, y = b >> shift & 0xff;
+    most = std::max(most, x < y ? y - x : x - y);
+  }
+  return most;
+}
+
+void compare_pixels(const Picture& before, const Picture& after, PictureDifference& result) {
+  result.left = after.width, result.top = after.height;
+  for (uint32_t y = 0; y < after.height; ++y) {
+    for (uint32_t x = 0; x < after.width; ++x) {
+      const uint32_t a = before.at(x, y), b = after.at(x, y);
+      if (a == b) continue;
+      ++result.pixels;
+      result.most = std::max(result.most, largest_difference(a, b));
+      result.left = std::min(result.left, x), result.right = std::max(result.right, x + 1);
+      result.top = std::min(result.top, y), result.bottom = std::max(result.bottom, y + 1);
+    }
+  }
+  if (result.pixels == 0) result.left = result.top = 0;
+}
+
+// False: the pictures have other sizes.
+Result<bool> compare_pair(const Model& before, const Model& after, PictureDifference& result) {
+  const auto read = [&](const Model& model, uint32_t pass) {
+    return model.reader.pass_picture(model.passes[pass].row.id, result.layer);
+  };
+  const auto a = read(before, result.pass_before), b = read(after, result.pass_after);
+  if (!a) return a.error();
+  if (!b) return b.error();
+  if (!*a || !*b || (*a)->width != (*b)->width || (*a)->height != (*b)->height) return false;
+  result.width = (*b)->width, result.height = (*b)->height;
+  if ((*a)->png == (*b)->png) return true;
+  const auto old = decoded(**a, result.pass), now = decoded(**b, result.pass);
+  if (!old) return old.error();
+  if (!now) return now.error();
+  if (old->width != now->width || old->height != now->height) return false;
+  compare_pixels(*old, *now, result);
+  return true;
+}
+
+}  // namespace
+
+uint64_t PictureDifferences::pixels() const {
+  uint64_t sum = 0;
+  for (const PictureDifference& one : list) sum += one.pixels;
+  return sum;
+}
+
+Result<PictureDifferences> compare_pictures(const Model& before, const Model& after) {
+  PictureDifferences result;
+  auto old = pictures_of(before);
+  if (!old) return old.error();
+  const auto now = pictures_of(after);
+  if (!now) return now.error();
+  for (const auto& [key, passes] : *old) result.only_before += passes.size();
+  for (const auto& [key, passes] : *now) {
+    const std::vector<uint32_t>& twins = (*old)[key];
+    result.only_after += passes.size();
+    for (size_t i = 0; i < std::min(passes.size(), twins.size()); ++i) {
+      PictureDifference one{.pass_before = twins[i],
+                            .pass_after = passes[i],
+                            .layer = std::get<3>(key),
+                            .pass = std::get<2>(key),
+                            .label = std::get<1>(key),
+                            .frame = std::get<0>(key)};
+      const auto compared = compare_pair(before, after, one);
+      if (!compared) return compared.error();
+      if (!*compared) continue;
+      --result.only_before, --result.only_after;
+      result.list.push_back(std::move(one));
+    }
+  }
+  std::ranges::sort(result.list, {}, [](const PictureDifference& one) {
+    return std::pair(one.pass_after, one.layer);
+  });
+  return result;
+}
+
+Result<PictureDifferences> compare_pictures(const std::string& before, const std::string& after) {
+  for (const std::string& file : {before, after}) {
+    const auto reader = store::Reader::open(file);
+    if (!reader) return reader.error();
+    const auto any = has_pictures(*reader);
+    if (!any) return any.error();
+    if (!*any) return PictureDifferences();
+  }
+  const auto old = open_model(before, {}, Model::Detail::Batches);
+  if (!old) return old.error();
+  const auto now = open_model(after, {}, Model::Detail::Batches);
+  if (!now) return now.error();
+  return compare_pictures(*old, *now);
 }
 
 }  // namespace tally::analysis

@@ -11,6 +11,8 @@
 #include "analysis/diff/causes.h"
 #include "analysis/diff/profile.h"
 #include "analysis/model/metrics.h"
+#include "analysis/model/model.h"
+#include "base/status.h"
 
 namespace tally::analysis {
 
@@ -44,6 +46,31 @@ struct Difference {
   bool only_invocations = false;
 };
 
+// The picture of a pass at its end, in both captures.
+struct PictureDifference {
+  uint32_t pass_before = 0, pass_after = 0;  // in their models
+  uint32_t layer = 0;
+  std::string pass, label;  // its name with its size, and the labels around it
+  int64_t frame = 0;        // number
+  uint32_t width = 0, height = 0;
+  uint64_t pixels = 0;                                // that differ
+  uint32_t most = 0;                                  // by which a channel differs, of 255
+  uint32_t left = 0, top = 0, right = 0, bottom = 0;  // around them; right and bottom are outside
+};
+
+struct PictureDifferences {
+  std::vector<PictureDifference> list;       // in the order of the new capture
+  uint64_t only_before = 0, only_after = 0;  // pictures that were compared with none
+
+  uint64_t pixels() const;  // that differ
+};
+
+// Compares the pictures of passes with the same name, size and labels, in frames of the same
+// number.
+Result<PictureDifferences> compare_pictures(const Model& before, const Model& after);
+// The same of two files. Nothing is compared unless both have pictures.
+Result<PictureDifferences> compare_pictures(const std::string& before, const std::string& after);
+
 struct CaptureDiff {
   Summary before, after;
   std::vector<Metric> metrics;  // that both captures have
@@ -51,6 +78,7 @@ struct CaptureDiff {
   std::vector<std::string> notes;  // what makes the captures hard to compare
   Causes causes;                   // of its metric; empty: the profiles have no code
   bool same_code = true;           // no shader or pipeline was added, removed or edited
+  PictureDifferences pictures;     // of passes, where both captures hold some
 
   const std::vector<Difference>& of(DiffBy kind) const { return by[static_cast<size_t>(kind)]; }
   bool empty() const;

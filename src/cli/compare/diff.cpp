@@ -112,7 +112,7 @@ Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions&
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
-Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options) {
+Result<analysis::CaptureDiff> counts_of(const DiffedPair& pair, const DiffOptions& options) {
   const bool commands = by_of(options) == DiffBy::Command;
   analysis::ProfileOptions wanted{
       .code = !commands,
@@ -124,6 +124,15 @@ Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions&
   if (!diff || !options.by.empty() || diff->empty() || !diff->same_code) return diff;
   wanted.commands = analysis::CommandDetail::Digests;
   return diff_of(pair, options, wanted);
+}
+
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options) {
+  auto diff = counts_of(pair, options);
+  if (!diff || pair.before.empty() || pair.after.empty()) return diff;
+  auto pictures = analysis::compare_pictures(pair.before, pair.after);
+  if (!pictures) return pictures.error();
+  diff->pictures = std::move(*pictures);
+  return diff;
 }
 
 std::vector<DiffBy> tables_of(const DiffOptions& options) {
@@ -146,7 +155,17 @@ Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const Dif
     if (named.diff.of(by).empty()) continue;
     tables.push_back(report::diff_table(named.diff, by, *metric, options.rows()));
   }
+  if (options.by.empty() && named.diff.pictures.pixels() != 0)
+    tables.push_back(report::picture_table(named.diff.pictures, options.rows()));
   return tables;
+}
+
+// Tells that no picture differs where counts do.
+std::string same_pictures(const NamedDiff& named, const DiffOptions& options) {
+  const analysis::PictureDifferences& pictures = named.diff.pictures;
+  const bool any = !pictures.list.empty() || pictures.only_before + pictures.only_after != 0;
+  if (!options.by.empty() || !any || !differs(named) || pictures.pixels() != 0) return {};
+  return "Pictures at the end of passes: " + report::pictures_text(pictures);
 }
 
 // With --by there is that table alone.
@@ -160,8 +179,12 @@ std::string title_of(const NamedDiff& named) {
 }
 
 std::string no_difference(const NamedDiff& named) {
-  return fmt::format("No difference: every count is the same ({}).",
-                     report::counted(named.diff.after.frames, "frame"));
+  const size_t pictures = named.diff.pictures.list.size();
+  return fmt::format(
+      "No difference: every count is the same ({}){}.",
+      report::counted(named.diff.after.frames, "frame"),
+      pictures == 0 ? ""
+                    : fmt::format(", and every pixel of {}", report::counted(pictures, "picture")));
 }
 
 void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tables,
@@ -178,6 +201,7 @@ void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tabl
     report::write_text_table(table, {.width = width, .remedy = "see --width"}, out);
     out("\n");
   }
+  if (const std::string same = same_pictures(named, options); !same.empty()) out(same + "\n");
 }
 
 void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& tables,
@@ -187,6 +211,7 @@ void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& 
   if (!differs(named)) document.add(no_difference(named));
   if (shows_causes(named, options)) add_causes(named.diff.causes, options.rows(), document);
   for (const analysis::Table& table : tables) document.add(table);
+  if (const std::string same = same_pictures(named, options); !same.empty()) document.add(same);
 }
 
 int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {

@@ -414,7 +414,8 @@ void write_diff(const NamedDiff& named, const DiffJsonOptions& options, const Ou
   out("    {\n      \"before\": " + json_text(capture_json(named.before, diff.before)) +
       ",\n      \"after\": " + json_text(capture_json(named.after, diff.after)) +
       ",\n      \"notes\": " + json_text(diff.notes) +
-      ",\n      \"causes\": " + causes_json(diff.causes) + ",\n      \"tables\": [");
+      ",\n      \"causes\": " + causes_json(diff.causes) +
+      ",\n      \"pictures\": " + pictures_json(diff.pictures) + ",\n      \"tables\": [");
   for (size_t t = 0; t < options.by.size(); ++t) {
     out(t == 0 ? "\n" : ",\n");
     write_table(diff, options.by[t], options, out);

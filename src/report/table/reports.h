@@ -30,6 +30,13 @@ Result<size_t> diff_metric(const analysis::CaptureDiff& diff, const std::string&
 analysis::Table diff_table(const analysis::CaptureDiff& diff, analysis::DiffBy by, size_t metric,
                            size_t top);
 
+// The pictures that differ, those with the most pixels first; `top` rows, 0 for all.
+analysis::Table picture_table(const analysis::PictureDifferences& pictures, size_t top);
+// "1,234 of 115,200 pixels of 2 pictures differ, by at most 37 of 255"
+std::string pictures_text(const analysis::PictureDifferences& pictures);
+// An object; "null" if none were compared.
+std::string pictures_json(const analysis::PictureDifferences& pictures);
+
 // "+1,234", "-5", "0".
 std::string signed_text(const analysis::ValuePair& values);
 // "+12.5%"; "new" and "gone" where one of the values is 0.

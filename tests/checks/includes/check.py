@@ -64,7 +64,7 @@ ALLOWED = {
     "analysis/findings": ANALYSIS | {"spirv/ir", "spirv/analysis"},
     "analysis/tables": ANALYSIS | {"analysis/findings"},
     "analysis/coverage": ANALYSIS,
-    "analysis/diff": ANALYSIS | {"analysis/tables"},
+    "analysis/diff": ANALYSIS | {"analysis/tables", "picture"},
     "analysis/check": ANALYSIS | {"analysis/tables", "analysis/diff"},
     "analysis/dataset": ANALYSIS | {"analysis/tables", "analysis/diff", "analysis/findings"},
     "analysis/fleet": {"base", "analysis/model", "analysis/coverage", "analysis/diff"},

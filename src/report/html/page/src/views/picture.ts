@@ -23,6 +23,7 @@ export class PictureView implements View {
   private readonly scroller = h('div', { class: 'stage-scroll' }, this.stage);
   private readonly readout = h('div', { class: 'detail', role: 'status' });
   private readonly legend = h('div', { class: 'legend' });
+  private readonly pixels = h('div', { class: 'detail pixels', role: 'status', 'aria-label': 'Pixels that differ' });
   private readonly tile = h('section', { class: 'tile-draws', 'aria-label': 'Draws of the region' });
   private entries: PictureEntry[][];
   private shown: Shown[] = [];
@@ -32,7 +33,7 @@ export class PictureView implements View {
   constructor(private readonly app: App) {
     this.entries = app.sides.map(pictureEntries);
     new ResizeObserver(() => this.fit()).observe(this.scroller);
-    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, this.scroller, this.legend, this.readout, this.tile);
+    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, this.scroller, this.pixels, this.legend, this.readout, this.tile);
   }
 
   private get counter(): string {
@@ -45,7 +46,19 @@ export class PictureView implements View {
     return Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : 70;
   }
 
-  private get mode(): string { return this.app.against ? this.app.state.get('compare', 'side') : 'one'; }
+  private get mode(): string {
+    const wanted = this.app.state.get('compare', 'side');
+    return !this.app.against ? 'one' : wanted === 'pixels' && !this.compared() ? 'side' : wanted;
+  }
+
+  // How many pixels of the two pictures differ, and by how much at most; null: they were not compared.
+  private compared(): { pixels: number; most: number } | null {
+    const match = ({ side, entry }: Shown) => (entry.picture < 0 ? -1 : side.model.t('pictures').index('match')[entry.picture]);
+    const [own, other] = this.shown;
+    if (!other || match(own) < 0 || match(own) !== match(other)) return null;
+    const of = (column: string) => own.side.model.t('pictures').numbers(column)[own.entry.picture];
+    return { pixels: of('pixels'), most: of('most') };
+  }
 
   private list(): { entry: PictureEntry; index: number }[] {
     const { model } = this.app.side, frame = model.t('passes').index('frame'), number = model.t('frames').numbers('number');
@@ -54,9 +67,13 @@ export class PictureView implements View {
     return chosen.length ? chosen : all;
   }
 
-  // The pass of the other capture with the same identity: of the same position among those, else the last.
+  // The pass of the other capture whose picture was compared, else the one with the same identity: of the same position among those, else
+  // the last.
   private twin(side: Side, entry: PictureEntry): { side: Side; entry: PictureEntry } | null {
     const other = this.app.sides.find((own) => own !== side)!, entries = this.entries[this.app.sides.indexOf(other)];
+    const match = (of: Side, own: PictureEntry) => (own.picture < 0 ? -1 : of.model.t('pictures').index('match')[own.picture]), number = match(side, entry);
+    const compared = number < 0 ? null : entries.find((own) => own.subpass === entry.subpass && own.layer === entry.layer && match(other, own) === number);
+    if (compared) return { side: other, entry: compared };
     const identity = (of: Side, own: PictureEntry) => `${of.model.identity('merged_passes', of.model.t('passes').index('merged')[own.pass])} ${own.subpass} ${own.layer}`;
     const wanted = identity(side, entry), mine = this.entries[this.app.sides.indexOf(side)].filter((own) => identity(side, own) === wanted);
     const theirs = entries.filter((own) => identity(other, own) === wanted);
@@ -79,10 +96,17 @@ export class PictureView implements View {
     this.shown = twin ? [own, this.make(twin.side, twin.entry)] : [own];
     if (app.side === app.before) this.shown.reverse();
     this.drawHead(list, current);
+    this.drawPixels();
     void this.drawStage();
     this.drawLegend();
     this.drawReadout();
     this.drawTile();
+  }
+
+  private drawPixels(): void {
+    const compared = this.compared(), [{ width, height }] = this.shown;
+    this.pixels.hidden = !compared;
+    if (compared) replace(this.pixels, `${withSeparators(compared.pixels)} of ${withSeparators(width * height)} pixels of the pictures differ${compared.most ? `, by at most ${compared.most} of 255` : ''}`);
   }
 
   // The pass with the largest sum of the last frame that has one.
@@ -103,9 +127,9 @@ export class PictureView implements View {
     const counters = model.capture.region_counters, hasGrid = counters.length > 0 && this.shown.some(({ grid }) => grid);
     const counter = hasGrid ? h('label', { class: 'metric' }, h('span', {}, 'Counter'), h('select', { onchange: on('counter') },
       ...counters.map((own) => h('option', { value: own.id, selected: own.id === this.counter, title: own.description }, own.title)))) : null;
-    const opacity = hasGrid && this.mode !== 'difference' ? h('label', { class: 'metric' }, h('span', {}, 'Heatmap'),
+    const opacity = hasGrid && this.mode !== 'difference' && this.mode !== 'pixels' ? h('label', { class: 'metric' }, h('span', {}, 'Heatmap'),
       h('input', { type: 'range', min: 0, max: 100, value: this.opacity, 'aria-label': 'Opacity of the heatmap in percent', oninput: on('opacity') })) : null;
-    const modes = [['side', 'side by side'], ['swipe', 'swipe'], ['difference', 'difference of the counter']];
+    const modes = [['side', 'side by side'], ['swipe', 'swipe'], ['difference', 'difference of the counter'], ...(this.compared() ? [['pixels', 'difference of the pictures']] : [])];
     const compare = this.shown.length > 1 ? h('label', { class: 'metric' }, h('span', {}, 'Compare'), h('select', { onchange: on('compare') },
       ...modes.map(([id, title]) => h('option', { value: id, selected: id === this.mode }, title)))) : null;
     const swipe = this.shown.length > 1 && this.mode === 'swipe' ? h('input', { type: 'range', min: 0, max: 100, value: app.state.get('swipe', '50'), 'aria-label': 'Position of the swipe in percent', oninput: on('swipe') }) : null;
@@ -136,6 +160,9 @@ export class PictureView implements View {
       line.style.left = `${part}%`;
       replace(this.stage, h('figure', {}, h('figcaption', {}, h('span', { class: 'side-tag before' }, 'before'), ' left of the line, ', h('span', { class: 'side-tag now' }, 'now'), ' right of it'),
         h('div', { class: 'swipe' }, this.canvas(this.shown[1], images[1], 1), top, line)));
+    } else if (mode === 'pixels') {
+      const figures = this.shown.map((shown, i) => h('figure', {}, h('figcaption', {}, h('span', { class: `side-tag ${shown.side.title}` }, shown.side.title)), this.canvas(shown, images[i], i, false)));
+      replace(this.stage, ...figures, h('figure', {}, h('figcaption', {}, 'difference'), this.pixelCanvas(images)));
     } else if (mode === 'difference') {
       replace(this.stage, h('figure', {}, h('figcaption', {}, 'now less before'), this.differenceCanvas(images[0])));
     } else {
@@ -166,8 +193,8 @@ export class PictureView implements View {
     return { canvas, context };
   }
 
-  private canvas(shown: Shown, image: ImageBitmap | null, index: number): HTMLCanvasElement {
-    const { grid } = shown, title = this.counterTitle();
+  private canvas(shown: Shown, image: ImageBitmap | null, index: number, heat = true): HTMLCanvasElement {
+    const grid = heat ? shown.grid : null, title = this.counterTitle();
     const { canvas, context } = this.newCanvas(shown, `${shown.side.model.passName(shown.entry.pass)}${grid ? `, heatmap of ${title}` : ''}`);
     canvas.dataset.index = String(index);
     if (image) context.drawImage(image, 0, 0, shown.width, shown.height);
@@ -177,6 +204,26 @@ export class PictureView implements View {
       const at = 3 * Math.round((255 * grid.densities[i]) / most);
       return [colours[at], colours[at + 1], colours[at + 2]];
     });
+    return canvas;
+  }
+
+  // Black where the pictures are the same; else the hotter, the more a channel differs.
+  private pixelCanvas(images: (ImageBitmap | null)[]): HTMLCanvasElement {
+    const [now] = this.shown, { width, height } = now, { canvas, context } = this.newCanvas(now, 'Difference of the pictures');
+    const [a, b] = images.map((image) => {
+      const own = h('canvas'), drawn = own.getContext('2d', { willReadFrequently: true })!;
+      own.width = width;
+      own.height = height;
+      if (image) drawn.drawImage(image, 0, 0);
+      return drawn.getImageData(0, 0, width, height).data;
+    });
+    const result = new ImageData(width, height), most = this.compared()?.most || 1, colours = heatBytes();
+    for (let i = 0; i < a.length; i += 4) {
+      const by = Math.max(...[0, 1, 2, 3].map((channel) => Math.abs(a[i + channel] - b[i + channel]))), at = 3 * Math.min(255, Math.round((255 * by) / most));
+      if (by) result.data.set(colours.slice(at, at + 3), i);
+      result.data[i + 3] = 255;
+    }
+    context.putImageData(result, 0, 0);
     return canvas;
   }
 
@@ -287,7 +334,7 @@ export class PictureView implements View {
       context.fillStyle = `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
       context.fillRect(x, 0, 1, 10);
     }
-    const ends = difference ? ['less', 'more'] : ['0', `${densityText(most)} per pixel`];
+    const ends = difference ? ['less', 'more'] : this.mode === 'pixels' ? ['0', `${this.compared()!.most} of 255`] : ['0', `${densityText(most)} per pixel`];
     replace(this.legend, h('span', {}, ends[0]), bar, h('span', {}, ends[1]), h('span', { class: 'muted' }, `total ${this.shown.map((own) => withSeparators(own.grid?.total ?? 0)).join(', before ')}`));
   }
 }
