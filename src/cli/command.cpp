@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spirv-tools/libspirv.h>
+#include <unistd.h>
 #include <vulkan/vulkan_core.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "platform/files.h"
 #include "platform/process.h"
 #include "report/html/page.h"
 #include "report/table/display_text.h"
@@ -51,9 +53,9 @@ std::string version_text() {
 }  // namespace
 
 // A message that nobody can read is no reason to fail.
+// At once: the C library of Windows would write a letter's bytes one by one.
 void say(const std::string& text) {
-  const std::string line = fmt::format("tally: {}\n", report::printable(text));
-  (void)std::fwrite(line.data(), 1, line.size(), stderr);
+  (void)platform::write_all(STDERR_FILENO, fmt::format("tally: {}\n", report::printable(text)));
 }
 
 int fail(const Error& error) {

@@ -4,10 +4,12 @@ program, it passes on exit codes, follows the programs that its program starts, 
 
 Usage: with-wine --session captures.py LINUX_BIN WINDOWS_BIN
 """
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -123,6 +125,53 @@ def other_outputs(folder):
     expect(errors == "tally: tally run --trigger does not exist on Windows yet\n", errors)
 
 
+def pass_pictures(folder, capture):
+    with contextlib.closing(sqlite3.connect(folder / capture)) as rows:
+        return rows.execute("SELECT * FROM pass_picture ORDER BY pass, layer").fetchall()
+
+
+def windows_that_present(folder):
+    """The frames of a swapchain, bare and counted, on both systems; the counts and the pictures of the passes."""
+    shutil.copy(windows / "window_app.exe", folder / "Fenster ü.exe")
+    programs = {"linux": [linux / "window_app"], "windows": ["wine", "Fenster ü.exe"]}
+    counted = {"linux-counted": [linux / "tally", "run", "-q", "--regions", "-o", "linux.tally", "--", linux / "window_app"],
+               "windows-counted": ["wine", windows / "tally.exe", "run", "-q", "--regions", "-o", "windows.tally", "--", "Fenster ü.exe"]}
+    frames = {}
+    for name, command in (programs | counted).items():
+        status, out, errors = run(command + ["9", name + ".texels"], folder)
+        expect((status, out, errors) == (0, "", ""), f"{name}: {status} {out} {errors}")
+        frames[name] = (folder / (name + ".texels")).read_bytes()
+    expect(len(frames["linux"]) == 9 * 64 * 64 * 4 and frames["linux"].count(frames["linux"][:4]) < 9 * 64 * 64, "the frames have no picture")
+    for name, texels in frames.items():
+        expect(texels == frames["linux"], f"{name}: the frames are not those of {next(iter(frames))}")
+    expect("No difference" in tally(folder, "diff", "linux.tally", "windows.tally"), "windows that present: the counts differ")
+    about = summary(folder, "windows.tally")
+    expect((about.get("frames"), about.get("frames_end_at"), about.get("draws"), about.get("complete")) == (9, "presents", 9, True), about)
+    pictures = pass_pictures(folder, "windows.tally")
+    expect(len(pictures) == 9 and pictures == pass_pictures(folder, "linux.tally"), "windows that present: the passes' pictures differ")
+
+
+def without_a_loader(folder):
+    absent = {"WINEDLLOVERRIDES": os.environ["WINEDLLOVERRIDES"].replace("vulkan-1=n", "vulkan-1=")}
+    _, errors = tally_exe(folder, "list", status=1, **absent)
+    expect(errors == "tally: there is no Vulkan loader: vulkan-1.dll: Module not found; tally doctor says more\n", errors)
+    out, _ = tally_exe(folder, "doctor", status=1, **absent)
+    expect("PROBLEM  loader: vulkan-1.dll: Module not found" in out and "install the driver of the GPU's vendor" in out, out)
+    # A program that is linked to it does not start.
+    _, errors = tally_exe(folder, "run", "--", APPLICATION, "discard", status=0x35, **absent)
+    expect("terminated by exception c0000135, a DLL that is missing" in errors, errors)
+
+
+def locked_files(folder):
+    """The shell has the file open while tally.exe would replace it."""
+    shutil.copy(folder / "discard-linux.tally", folder / "c.tally")
+    program = str(windows / "tally.exe").replace("/", "\\")
+    (folder / "once.cmd").write_text(f"@Z:{program} report c.tally --html page.html --force >page.html\n")
+    status, _, errors = run(["wine", "cmd.exe", "/c", "once.cmd"], folder)
+    expect(status == 2 and errors == "tally: page.html: Permission denied\n", f"a locked file: {status} {errors}")
+    expect((folder / "page.html").read_bytes() == b"", "a locked file was replaced")
+
+
 def devices(folder):
     out, errors = tally_exe(folder, "list", "--format", "json")
     device = json.loads(out)["devices"][0]
@@ -139,7 +188,8 @@ def main():
         folder.mkdir()
         shutil.copy(windows / "explained_app.exe", folder / APPLICATION)
         shutil.copy(windows / "vulkan-1.dll", folder)
-        for part in (same_counts, statuses, programs_that_it_starts, other_outputs, devices):
+        for part in (same_counts, statuses, programs_that_it_starts, other_outputs, windows_that_present, without_a_loader, locked_files,
+                     devices):
             part(folder)
     _, after, _ = run(["wine", "reg", "query", layers], "/")
     expect(before == after, f"the registry is not as it was: {before} {after}")

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "platform/windows/start.h"
 #include "platform/windows/system.h"
 
 #include <tlhelp32.h>  // after windows.h
@@ -137,6 +138,51 @@ std::optional<size_t> terminal_width() {
     return std::nullopt;
   const int width = info.srWindow.Right - info.srWindow.Left + 1;
   return width > 0 ? std::optional(static_cast<size_t>(width)) : std::nullopt;
+}
+
+namespace {
+
+// The settings before take_console(). Never freed: the handler of Ctrl-C runs until the end.
+struct FoundConsole {
+  struct Mode {
+    HANDLE console;
+    DWORD mode;
+  };
+  std::mutex mutex;
+  std::vector<Mode> modes;
+  UINT code_page = CP_UTF8;
+};
+
+FoundConsole& found_console() {
+  static auto* const found = new FoundConsole;
+  return *found;
+}
+
+}  // namespace
+
+void take_console() {
+  FoundConsole& found = found_console();
+  const std::lock_guard lock(found.mutex);
+  if (!found.modes.empty()) return;
+  for (const DWORD name : {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE}) {
+    const HANDLE console = ::GetStdHandle(name);
+    DWORD mode = 0;
+    if (::GetConsoleMode(console, &mode) == 0) continue;
+    found.modes.push_back({console, mode});
+    ::SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+  }
+  if (found.modes.empty()) return;
+  found.code_page = ::GetConsoleOutputCP();
+  if (found.code_page != CP_UTF8) ::SetConsoleOutputCP(CP_UTF8);
+}
+
+// In reverse order: both streams may have the same console.
+void give_console_back() {
+  FoundConsole& found = found_console();
+  const std::lock_guard lock(found.mutex);
+  for (; !found.modes.empty(); found.modes.pop_back())
+    ::SetConsoleMode(found.modes.back().console, found.modes.back().mode);
+  if (found.code_page != CP_UTF8) ::SetConsoleOutputCP(std::exchange(found.code_page, CP_UTF8));
 }
 
 QuietScope::QuietScope(Synchronous /*synchronous*/) : before_() {}

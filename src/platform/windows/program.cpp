@@ -9,9 +9,11 @@
 #include <cwctype>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "platform/windows/start.h"
 #include "platform/windows/system.h"
 
 namespace tally::platform {
@@ -33,22 +35,30 @@ bool is_executable(const std::string& file) {
 // Windows asks before it starts such a program, and CreateProcess refuses it.
 bool runs_with_elevated_rights(const std::string& /*file*/) { return false; }
 
-bool has_other_architecture(const std::string& file) {
-  std::ifstream in(std::filesystem::path(wide(file)), std::ios::binary);
+namespace {
+
+// Nothing if it is no program. Programs of 32 bits have the fields that are read here in the same
+// place.
+std::optional<IMAGE_NT_HEADERS64> header_of(const std::wstring& file) {
+  std::ifstream in(std::filesystem::path(file), std::ios::binary);
   IMAGE_DOS_HEADER begin{};
   in.read(reinterpret_cast<char*>(&begin), sizeof begin);
-  if (!in || begin.e_magic != IMAGE_DOS_SIGNATURE) return false;
+  if (!in || begin.e_magic != IMAGE_DOS_SIGNATURE) return std::nullopt;
   in.seekg(begin.e_lfanew);
-  struct {
-    DWORD signature;
-    IMAGE_FILE_HEADER file;
-  } header{};
+  IMAGE_NT_HEADERS64 header{};
   in.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!in || header.Signature != IMAGE_NT_SIGNATURE) return std::nullopt;
+  return header;
+}
+
+}  // namespace
+
+bool has_other_architecture(const std::string& file) {
+  const auto header = header_of(wide(file));
   const auto* const ours = reinterpret_cast<const IMAGE_DOS_HEADER*>(::GetModuleHandleW(nullptr));
   const auto* const our_header = reinterpret_cast<const IMAGE_NT_HEADERS*>(
       reinterpret_cast<const char*>(ours) + ours->e_lfanew);
-  return in && header.signature == IMAGE_NT_SIGNATURE &&
-         header.file.Machine != our_header->FileHeader.Machine;
+  return header && header->FileHeader.Machine != our_header->FileHeader.Machine;
 }
 
 bool is_statically_linked(const std::string& /*file*/) { return false; }
@@ -156,20 +166,32 @@ LayerFolders::~LayerFolders() {
 
 namespace {
 
-// Set by the handler of Ctrl-C, which the console calls on a thread of its own. The program gets
-// the same event: it belongs to the same console.
+// Set by the handler of Ctrl-C, which the console calls on a thread of its own.
 HANDLE asked_to_stop() {
   static const HANDLE event = ::CreateEventW(nullptr, TRUE, FALSE, nullptr);
   return event;
 }
 std::atomic<bool> g_program_runs = false;
+// The program has windows in place of a console. All others belong to our console, which tells them
+// of Ctrl-C.
+std::atomic<DWORD> g_windowed_program = 0;
+
+BOOL CALLBACK close_window(HWND window, LPARAM process) {
+  DWORD owner = 0;
+  ::GetWindowThreadProcessId(window, &owner);
+  if (owner == static_cast<DWORD>(process) && ::IsWindowVisible(window) != 0)
+    ::PostMessageW(window, WM_CLOSE, 0, 0);
+  return TRUE;
+}
 
 BOOL WINAPI handle_console_event(DWORD event) {
+  if (const DWORD program = g_windowed_program; program != 0)
+    ::EnumWindows(close_window, static_cast<LPARAM>(program));
   if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT) {
     if (!g_program_runs) ::SetEvent(asked_to_stop());
     return TRUE;
   }
-  // The window closes, or the user logs off: Windows ends this process when this function returns,
+  // The console closes, or the user logs off: Windows ends this process when this function returns,
   // or some seconds later. Until then the program ends and the capture is finished.
   ::SetEvent(asked_to_stop());
   ::Sleep(INFINITE);
@@ -293,14 +315,23 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
                            const std::vector<std::string>& environment, int* exec_status) {
   g_program_runs = true;
   ::SetConsoleCtrlHandler(handle_console_event, TRUE);
+  give_console_back();
   auto started = start_program(arguments, environment, {}, 0, exec_status);
-  if (!started) return started.error();
+  if (!started) {
+    take_console();
+    return started.error();
+  }
+  const auto header = header_of(wide(find_program(arguments[0], {})));
+  if (header && header->OptionalHeader.Subsystem == IMAGE_SUBSYSTEM_WINDOWS_GUI)
+    g_windowed_program = ::GetProcessId(started->process.get());
   return Child(std::make_unique<Held>(Held{std::move(*started)}));
 }
 
 ChildEnd Child::wait(const std::function<bool()>& /*on_request*/) {
   ::WaitForSingleObject(held_->started.process.get(), INFINITE);
+  g_windowed_program = 0;
   g_program_runs = false;
+  take_console();
   return end_of(held_->started.process.get());
 }
 
@@ -325,10 +356,20 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{16} << 20;
 
-void read_all(HANDLE pipe, std::string& text) {
+// Until the program has ended and what it wrote is read. A process that it started may have the
+// pipe for longer: the first program with a window starts wine's desktop.
+void read_all(HANDLE pipe, HANDLE program, std::string& text) {
+  constexpr DWORD kPauseMs = 5;
   std::array<char, 65536> buffer;
   DWORD size = 0;
-  while (::ReadFile(pipe, buffer.data(), buffer.size(), &size, nullptr) != 0 && size != 0) {
+  for (bool has_ended = false;;) {
+    if (::PeekNamedPipe(pipe, nullptr, 0, nullptr, &size, nullptr) == 0) return;
+    if (size == 0 && has_ended) return;
+    if (size == 0) {
+      has_ended = ::WaitForSingleObject(program, kPauseMs) == WAIT_OBJECT_0;
+      continue;
+    }
+    if (::ReadFile(pipe, buffer.data(), buffer.size(), &size, nullptr) == 0) return;
     if (text.size() < kMaxBytes) text.append(buffer.data(), size);
   }
 }
@@ -351,8 +392,10 @@ Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
   childs_output.close();
   childs_errors.close();
   CapturedRun run;
-  std::thread reads_output([&] { read_all(output.get(), run.standard_output); });
-  std::thread reads_errors([&] { read_all(errors.get(), run.standard_error); });
+  std::thread reads_output(
+      [&] { read_all(output.get(), started->process.get(), run.standard_output); });
+  std::thread reads_errors(
+      [&] { read_all(errors.get(), started->process.get(), run.standard_error); });
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   run.timed_out = ::WaitForSingleObject(started->process.get(), static_cast<DWORD>(milliseconds)) ==
                   WAIT_TIMEOUT;

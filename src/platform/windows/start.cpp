@@ -8,30 +8,32 @@
 #include <cwchar>
 #include <string>
 
+#include "platform/process.h"
 #include "platform/windows/start.h"
 
 extern "C" int __real_main(int argc, char** argv);
 
 namespace {
 
-UINT g_code_page = 0;  // the console's own
+void finish_console() {
+  std::fflush(stdout);
+  tally::platform::give_console_back();
+}
 
-void restore_code_page() { ::SetConsoleOutputCP(g_code_page); }
+// Ctrl-C or the end of the console ends this process, unless a later handler says otherwise.
+BOOL WINAPI give_back_first(DWORD /*event*/) {
+  tally::platform::give_console_back();
+  return FALSE;
+}
 
 // Text goes to consoles and files as UTF-8 with the line ends that it has on Linux.
 void prepare_streams() {
   for (std::FILE* stream : {stdin, stdout, stderr}) ::_setmode(::_fileno(stream), _O_BINARY);
-  bool has_console = false;
-  for (const DWORD name : {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE}) {
-    const HANDLE console = ::GetStdHandle(name);
-    DWORD mode = 0;
-    if (::GetConsoleMode(console, &mode) == 0) continue;
-    has_console = true;
-    ::SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
-  }
-  if (!has_console) return;
-  g_code_page = ::GetConsoleOutputCP();
-  if (g_code_page != CP_UTF8 && ::SetConsoleOutputCP(CP_UTF8) != 0) std::atexit(restore_code_page);
+  // Unbuffered, as it is for consoles, it would write letters byte by byte.
+  if (tally::platform::is_terminal(stdout)) std::setvbuf(stdout, nullptr, _IOFBF, size_t{1} << 16);
+  tally::platform::take_console();
+  std::atexit(finish_console);
+  ::SetConsoleCtrlHandler(give_back_first, TRUE);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Between start.cpp and isolation.cpp: how a process that does isolated work is started.
+// Between start.cpp and the files of this folder: how a process that does isolated work is started,
+// and the settings of the console.
 #pragma once
 
 #include <string_view>
@@ -10,5 +11,10 @@ inline constexpr wchar_t kIsolatedOption[] = L"--tally-isolated=";
 
 // Reads a request, does the work and writes the answer. Returns the exit status.
 int serve_isolated(std::string_view name);
+
+// The console shows our text: UTF-8, with escape sequences.
+void take_console();
+// It has the settings that we found: while another program runs on it, and when this process ends.
+void give_console_back();
 
 }  // namespace tally::platform

@@ -1,0 +1,78 @@
+// What `tally run` does to the registry where Windows elevates it.
+#include "platform/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <windows.h>
+
+#include <string>
+
+namespace tally::platform {
+namespace {
+
+constexpr const wchar_t* kExplicitLayers = L"Software\\Khronos\\Vulkan\\ExplicitLayers";
+constexpr const wchar_t* kStandIn = L"Software\\tally-program-test";
+
+// This process takes a key of its own for HKEY_LOCAL_MACHINE.
+class Registry : public testing::Test {
+ protected:
+  void use_key(DWORD kind) {
+    ::RegDeleteTreeW(HKEY_CURRENT_USER, kStandIn);
+    ASSERT_EQ(::RegCreateKeyExW(HKEY_CURRENT_USER, kStandIn, 0, nullptr, kind, KEY_ALL_ACCESS,
+                                nullptr, &key_, nullptr),
+              ERROR_SUCCESS);
+    ASSERT_EQ(::RegOverridePredefKey(HKEY_LOCAL_MACHINE, key_), ERROR_SUCCESS);
+  }
+  ~Registry() override {
+    ::RegOverridePredefKey(HKEY_LOCAL_MACHINE, nullptr);
+    ::RegCloseKey(key_);
+    ::RegDeleteTreeW(HKEY_CURRENT_USER, kStandIn);
+  }
+
+  bool names(const wchar_t* folder) const {
+    return ::RegGetValueW(key_, kExplicitLayers, folder, RRF_RT_REG_DWORD, nullptr, nullptr,
+                          nullptr) == ERROR_SUCCESS;
+  }
+  // False where this process is not elevated: the loader then reads the variable.
+  bool is_changed() {
+    const LayerFolders folders({"C:\\probe"});
+    return names(L"C:\\probe") || !folders.problem().empty();
+  }
+
+  HKEY key_ = nullptr;
+};
+
+TEST_F(Registry, names_the_folders_of_layers_while_an_elevated_program_runs) {
+  use_key(REG_OPTION_NON_VOLATILE);
+  if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
+  {
+    const LayerFolders folders({"C:\\a folder", "C:\\Szene ä 日本"});
+    EXPECT_EQ(folders.problem(), "");
+    EXPECT_TRUE(names(L"C:\\a folder"));
+    EXPECT_TRUE(names(L"C:\\Szene ä 日本"));
+  }
+  EXPECT_FALSE(names(L"C:\\a folder"));
+  EXPECT_FALSE(names(L"C:\\Szene ä 日本"));
+}
+
+TEST_F(Registry, keeps_a_folder_that_was_named_before) {
+  use_key(REG_OPTION_NON_VOLATILE);
+  if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
+  const LayerFolders before({"C:\\layers"});
+  { const LayerFolders folders({"C:\\layers"}); }
+  EXPECT_TRUE(names(L"C:\\layers"));
+}
+
+// Below a volatile key no other can be created.
+TEST_F(Registry, that_refuses_the_folders_is_named_with_the_reason) {
+  use_key(REG_OPTION_VOLATILE);
+  if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
+  const LayerFolders folders({"C:\\layers"});
+  EXPECT_THAT(folders.problem(),
+              testing::MatchesRegex("this process is elevated, so Vulkan ignores the variables "
+                                    "that name Tally's layers, and they cannot be named in the "
+                                    "registry: .+"));
+}
+
+}  // namespace
+}  // namespace tally::platform
