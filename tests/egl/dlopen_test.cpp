@@ -80,6 +80,18 @@ TEST(LookedUp, the_default_search_finds_no_function_that_the_program_has_not) {
   EXPECT_NE(dlsym(RTLD_DEFAULT, "dlopen"), nullptr);
 }
 
+// As NVIDIA's driver for Vulkan does, which unloads EGL behind the program's back.
+TEST(LookedUp, a_driver_gets_the_functions_of_its_library) {
+  const Library egl("libEGL.so.1"), driver(LOOKS_UP_NVIDIA);
+  const auto look_up = driver.get<void*(void*, const char*)>("look_up");
+  ASSERT_NE(look_up, nullptr);
+  void* const real = look_up(egl.handle, "eglGetProcAddress");
+  EXPECT_NE(real, nullptr);
+  EXPECT_NE(real, dlsym(egl.handle, "eglGetProcAddress"));
+  EXPECT_EQ(look_up(egl.handle, "eglSetPerfCountingBRCM"), nullptr);
+  EXPECT_EQ(look_up(RTLD_DEFAULT, "glClear"), nullptr);
+}
+
 TEST(LookedUp, the_next_library_is_counted_from_the_caller) {
   // For the program itself, the next "dlsym" is the preloaded one, not the one after that.
   EXPECT_EQ(dlsym(RTLD_NEXT, "dlsym"), dlsym(RTLD_DEFAULT, "dlsym"));

@@ -15,5 +15,5 @@ extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle,
   using namespace tally::egl;
   const DlSym real = real_dlsym();
   if (handle == RTLD_NEXT || !is_ours(name)) return real(handle, name);
-  return look_up_ours(handle, name);
+  return look_up_ours(handle, name, __builtin_return_address(0));
 }
