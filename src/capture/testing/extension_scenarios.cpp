@@ -55,8 +55,8 @@ void everything(Context& first) {
   const VkDeviceQueueCreateInfo queue{
       VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, nullptr, 0, first.queue_family(), 1, &priority};
   EveryFeature all(first.gpu());
-  std::fprintf(stderr, "%zu extensions\n", all.listed().size());
   for (const std::string& extension : all.listed()) {
+    std::fprintf(stderr, "listed: %s\n", extension.c_str());
     EveryFeature alone(first.gpu(), extension);
     const std::vector<const char*> names = alone.extensions();
     VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, alone.features()};
