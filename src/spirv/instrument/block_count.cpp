@@ -388,7 +388,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   SitePlan sites;
   if (options.count_blocks && options.sites.any()) {
     const MemoryLanes lanes = memory_lanes(options, use_subgroups, lacks_lanes);
-    sites = plan_sites(analyzed, *graph, options.sites, lanes, placed.plan);
+    sites = plan_sites(analyzed, entry, *graph, options.sites, lanes, placed.plan);
   }
   const bool moves = moves_push_constants(module, entry, options.address);
   if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {

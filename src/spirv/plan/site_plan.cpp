@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "spirv/analysis/loop_bounds.h"
 #include "spirv/analysis/source_info.h"
 #include "spirv/ir/opcode.h"
 
@@ -184,9 +185,10 @@ bool is_divided(const Module& module, uint32_t divisor) {
 
 class SitePlanner {
  public:
-  SitePlanner(const AnalyzedModule& analyzed, const SegmentGraph& graph, const SiteOptions& options,
-              MemoryLanes lanes, CounterPlan& plan)
+  SitePlanner(const AnalyzedModule& analyzed, const EntryPoint& entry, const SegmentGraph& graph,
+              const SiteOptions& options, MemoryLanes lanes, CounterPlan& plan)
       : analyzed_(analyzed),
+        entry_(entry),
         module_(analyzed.module()),
         graph_(graph),
         options_(options),
@@ -317,10 +319,11 @@ class SitePlanner {
   void add_clocks(const Cfg& cfg, std::span<const CfgSegment> segments) {
     const std::vector<uint32_t> first = begins_of_blocks(segments);
     std::vector<bool> seen(cfg.blocks().size());
+    const std::vector<bool> are_long = long_loops(cfg, segments.front().function);
     for (uint32_t number = 0; number < cfg.blocks().size(); ++number) {
       const CfgBlock& block = cfg.blocks()[number];
       if (!block.reachable) continue;
-      if (block.merge == MergeKind::Loop) {
+      if (are_long[number]) {
         add_clock_of_loop(cfg, number, first[block.merge_block], seen);
       }
       for (uint32_t i = block.begin; i < block.end; ++i) {
@@ -354,21 +357,43 @@ class SitePlanner {
     for (const uint32_t leaves : returns_of(cfg, inside)) site->ends.push_back(leaves);
   }
 
-  // Functions with a loop, with many instructions, or that call such a function. Reading the clock
-  // takes longer than what the others do.
+  // Functions with a long loop, with many instructions, or that call such a function. Reading the
+  // clock takes longer than what the others do.
   void find_long_functions(uint32_t entry) {
     constexpr uint32_t kManyInstructions = 64;
     is_long_.resize(module_.functions().size());
     for (const uint32_t index : module_.calls().callees_first(entry)) {
       const Function& function = module_.functions()[index];
       is_long_[index] = function.end - function.begin >= kManyInstructions;
-      for (uint32_t i = function.begin; i < function.end; ++i) {
-        const Instruction instruction = module_.instruction(i);
-        if (instruction.opcode() == Op::OpLoopMerge || calls_long(instruction)) {
-          is_long_[index] = true;
-        }
-      }
+      for (uint32_t i = function.begin; i < function.end; ++i)
+        if (calls_long(module_.instruction(i))) is_long_[index] = true;
+      const Result<Cfg>& cfg = analyzed_.cfg(index);
+      if (!cfg) continue;
+      const std::vector<bool> are_long = long_loops(*cfg, index);
+      if (std::ranges::find(are_long, true) != are_long.end()) is_long_[index] = true;
     }
+  }
+
+  // The headers of loops that may execute many instructions each time that they are entered.
+  // Compilers unroll most of the others, and a clock that is read there prevents that.
+  std::vector<bool> long_loops(const Cfg& cfg, uint32_t function) const {
+    constexpr double kManyInstructions = 2048;
+    const auto& blocks = cfg.blocks();
+    std::vector<bool> are_long(blocks.size());
+    for (size_t b = 0; b < blocks.size(); ++b) are_long[b] = blocks[b].merge == MergeKind::Loop;
+    const std::vector<LoopBound> bounds = find_loop_bounds(analyzed_, entry_, function);
+    std::vector<double> executions(blocks.size(), 1);  // in the loops so far: inner ones come first
+    for (size_t i = bounds.size(); i-- > 0;) {
+      double instructions = 0;
+      for (const uint32_t b : bounds[i].loop.vertices) {
+        executions[b] *= bounds[i].executions;
+        instructions += executions[b] * (blocks[b].end - blocks[b].begin);
+        for (uint32_t at = blocks[b].begin; at < blocks[b].end; ++at)
+          if (calls_long(module_.instruction(at))) instructions += kUnbounded;
+      }
+      if (instructions < kManyInstructions) are_long[bounds[i].loop.header] = false;
+    }
+    return are_long;
   }
 
   bool calls_long(const Instruction& instruction) const {
@@ -514,6 +539,7 @@ class SitePlanner {
   }
 
   const AnalyzedModule& analyzed_;
+  const EntryPoint& entry_;
   const Module& module_;
   const SegmentGraph& graph_;
   const SiteOptions& options_;
@@ -561,9 +587,10 @@ CheckedValues checked_values(const Module& module, const Instruction& instructio
           .indices = !checked_indices(module, instruction).empty()};
 }
 
-SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, MemoryLanes lanes, CounterPlan& plan) {
-  return SitePlanner(analyzed, graph, options, lanes, plan).find();
+SitePlan plan_sites(const AnalyzedModule& analyzed, const EntryPoint& entry,
+                    const SegmentGraph& graph, const SiteOptions& options, MemoryLanes lanes,
+                    CounterPlan& plan) {
+  return SitePlanner(analyzed, entry, graph, options, lanes, plan).find();
 }
 
 }  // namespace tally::spirv

@@ -105,7 +105,8 @@ struct SitePlan {
 enum class MemoryLanes { None, Device, Virtual };
 
 // Adds the counters to `plan`.
-SitePlan plan_sites(const AnalyzedModule& analyzed, const SegmentGraph& graph,
-                    const SiteOptions& options, MemoryLanes lanes, CounterPlan& plan);
+SitePlan plan_sites(const AnalyzedModule& analyzed, const EntryPoint& entry,
+                    const SegmentGraph& graph, const SiteOptions& options, MemoryLanes lanes,
+                    CounterPlan& plan);
 
 }  // namespace tally::spirv
