@@ -1,6 +1,7 @@
 #include "spirv/analysis/memory_access.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "spirv/ir/editor.h"
 
@@ -63,9 +64,24 @@ uint32_t texel_bytes(spv::ImageFormat format) {
   }
 }
 
+// The alignment among the memory operands of a load or store, which begin with the operand `mask`.
+uint32_t promised_alignment(const Instruction& instruction, size_t mask) {
+  if (instruction.operand_count() < mask + 2) return 1;
+  const bool is_aligned =
+      (instruction.operand(mask) & static_cast<uint32_t>(spv::MemoryAccessMask::Aligned)) != 0;
+  return is_aligned ? std::max(instruction.operand(mask + 1), 1u) : 1;
+}
+
 bool is_array(Op opcode) { return opcode == Op::OpTypeArray || opcode == Op::OpTypeRuntimeArray; }
 
 }  // namespace
+
+bool MemoryAccess::is_in_one(uint32_t unit) const {
+  if (!std::has_single_bit(extent) || extent > unit) return false;
+  if (variable == 0) return alignment % extent == 0;
+  return base % extent == 0 &&
+         std::ranges::all_of(steps, [&](const Step& step) { return step.stride % extent == 0; });
+}
 
 MemoryAccesses::MemoryAccesses(const Module& module) : module_(module) {
   const size_t end =
@@ -320,11 +336,13 @@ std::optional<MemoryAccess> MemoryAccesses::find(const Instruction& instruction)
       access.variable = root;
       break;
     case StorageClass::PhysicalStorageBuffer:
+      access.alignment = promised_alignment(instruction, opcode == Op::OpStore ? 2 : 1);
       break;
     default:
       return std::nullopt;
   }
   if (!walk(chains, root, access)) return std::nullopt;
+  if (is_atomic(opcode)) access.alignment = access.extent;
   return access;
 }
 

@@ -29,10 +29,14 @@ struct MemoryAccess {
   std::vector<Step> steps;  // of a variable
   uint32_t bytes = 0;       // of the values
   uint32_t extent = 0;      // from the first byte to behind the last one
+  uint32_t alignment = 1;   // of an address, as the instruction promises
   // An access to an image has the id of 32-bit integers, and how many there are. `bytes` is 0 if
   // the format is not known.
   uint32_t coordinate = 0;
   uint32_t dimensions = 0;  // 0: not of an image
+
+  // True if all bytes are in one unit of so many bytes, a power of two, whatever the indices are.
+  bool is_in_one(uint32_t unit) const;
 };
 
 class MemoryAccesses {

@@ -16,6 +16,7 @@ constexpr uint32_t kMinusOne = ~0u;
 constexpr uint32_t kAbsent = ~0u;  // no lane has it
 constexpr uint32_t kSectorShift = 5, kLineShift = 7, kBankShift = 2;
 static_assert(1u << kSectorShift == kSectorBytes && 1u << kLineShift == kLineBytes);
+constexpr uint32_t kMaxLanes = 128;  // of a subgroup
 constexpr uint32_t kBanksOfLane = kMaxSharedExtent >> kBankShift;
 }  // namespace
 
@@ -30,7 +31,7 @@ MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
       sites_, [](const MemorySite& site) { return site.units != MemorySite::Units::None; });
   if (!by_subgroup) return;
   for (const MemorySite& site : sites_) {
-    if (site.units == MemorySite::Units::Sectors)
+    if (site.units == MemorySite::Units::Sectors && !site.access.is_in_one(kSectorBytes))
       max_sectors_ = std::max(max_sectors_, (site.access.extent - 1) / kSectorBytes + 2);
   }
   keep_loops_rolled();
@@ -104,12 +105,18 @@ void MemoryCounting::insert_site(const MemorySite& site) {
                       : count_buffer_,
            {place.first, place.second, is_one ? constant(0) : begin.resource, begin.byte, extent,
             bytes, first});
+    } else if (is_shared && site.access.is_in_one(1u << kBankShift)) {
+      call(count_word_, {begin.byte, bytes, first});
     } else if (is_shared) {
       call(count_shared_, {begin.byte, extent, bytes, first});
     } else if (is_image && is_one) {
       call(count_texel_, {begin.byte, bytes, first});
     } else if (is_image) {
       call(count_texel_of_several_, {begin.byte, bytes, first, begin.resource});
+    } else if (site.access.is_in_one(kSectorBytes) && is_one) {
+      call(count_sector_, {begin.byte, bytes, first});
+    } else if (site.access.is_in_one(kSectorBytes)) {
+      call(count_sector_of_several_, {begin.byte, bytes, first, begin.resource});
     } else if (is_one) {
       call(count_buffer_, {begin.byte, extent, bytes, first});
     } else {
@@ -288,15 +295,53 @@ MemoryCounting::Touched MemoryCounting::sectors_and_lines(InstructionBuilder& co
   return {sectors, lines};
 }
 
-// The texels that an access to an image touches, each at the lowest lane that touches it.
+// The lanes of the ballot `lanes` whose numbers have the bits from `begin` up to but not including
+// `end` in common with this lane's.
+uint32_t MemoryCounting::same_bits(InstructionBuilder& code, uint32_t lanes, uint32_t number,
+                                   uint32_t begin, uint32_t end) {
+  const uint32_t uvec4 = editor_.type_vector(u32_, 4);
+  const uint32_t before = code.new_id();
+  code.branch(before);
+  code.label(before);
+  const InstructionBuilder::Carried carried[] = {{uvec4, lanes}, {u32_, constant(begin)}};
+  return code.repeat(carried, [&](const std::vector<uint32_t>& now) {
+    const uint32_t shifted = binary(code, Op::OpShiftRightLogical, number, now[1]);
+    const uint32_t bit = binary(code, Op::OpBitwiseAnd, shifted, constant(1));
+    const uint32_t is_set = compare(code, Op::OpINotEqual, bit, constant(0));
+    // All bits if this lane's is not set.
+    const uint32_t others = plus(code, bit, kMinusOne);
+    const uint32_t flip =
+        code.emit(Op::OpCompositeConstruct, uvec4, {others, others, others, others});
+    const uint32_t same =
+        code.emit(Op::OpBitwiseXor, uvec4, {subgroup_.ballot(code, is_set), flip});
+    const uint32_t next = plus(code, now[1], 1);
+    return InstructionBuilder::Turns{{code.emit(Op::OpBitwiseAnd, uvec4, {now[0], same}), next},
+                                     compare(code, Op::OpULessThan, next, constant(end))};
+  })[0];
+}
+
+// The lanes that access the same resource; 0: there is one.
+uint32_t MemoryCounting::same_resource(InstructionBuilder& code, uint32_t resource) {
+  const uint32_t lanes = subgroup_.ballot(code, 0);
+  return resource == 0 ? lanes : same_bits(code, lanes, resource, 0, 32);
+}
+
+// How many lanes are the lowest of their `lanes`.
+uint32_t MemoryCounting::count_lowest(InstructionBuilder& code, uint32_t lanes) {
+  return subgroup_.bit_count(code, subgroup_.ballot(code, subgroup_.is_lowest(code, lanes, 0)));
+}
+
+// The sectors and lines of an access to a buffer of which each lane touches one.
+MemoryCounting::Touched MemoryCounting::sector_and_line(InstructionBuilder& code, uint32_t resource,
+                                                        uint32_t byte) {
+  const uint32_t of_line = same_bits(code, same_resource(code, resource), byte, kLineShift, 32);
+  const uint32_t of_sector = same_bits(code, of_line, byte, kSectorShift, kLineShift);
+  return {count_lowest(code, of_sector), count_lowest(code, of_line)};
+}
+
+// The texels that an access to an image touches.
 uint32_t MemoryCounting::texels(InstructionBuilder& code, uint32_t resource, uint32_t texel) {
-  const std::vector<uint32_t> counts = each_lane(
-      code, texel, resource, {{u32_, constant(1)}},
-      [&](const Turn& turn, const std::vector<uint32_t>& now) {
-        const uint32_t is_same = compare(code, Op::OpIEqual, turn.packed, texel);
-        return std::vector{select(code, both(code, turn.is_earlier, is_same), constant(0), now[0])};
-      });
-  return sum(code, counts[0], 1);
+  return count_lowest(code, same_bits(code, same_resource(code, resource), texel, 0, 32));
 }
 
 // number + added, for a constant.
@@ -357,11 +402,42 @@ uint32_t MemoryCounting::extra_passes(InstructionBuilder& code, uint32_t byte, u
     const uint32_t other = code.emit(Op::OpCompositeExtract, u32_, {counted[0], i});
     most = select(code, compare(code, Op::OpUGreaterThan, other, most), other, most);
   }
-  // The maximum, by the minimum of the complements.
+  // The maximum, by the minimum of the complements: maximum() is wrong here in a mesh shader on
+  // NVIDIA 580, and the minimum is wrong in extra_passes_of_words().
   const uint32_t complement = code.emit(Op::OpNot, u32_, {most});
-  uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
-  const uint32_t rounded = plus(code, sum(code, words, kMaxWords), kBanks - 1);
-  const uint32_t needed = binary(code, Op::OpUDiv, rounded, constant(kBanks));
+  const uint32_t passes = code.emit(Op::OpNot, u32_, {subgroup_.minimum(code, complement)});
+  return beyond_needed(code, passes, sum(code, words, kMaxWords));
+}
+
+// The same where each lane touches one word.
+uint32_t MemoryCounting::extra_passes_of_words(InstructionBuilder& code, uint32_t byte) {
+  constexpr uint32_t kEnd = 20;  // of the bits of a byte's number: no device has more memory
+  const uint32_t of_word = same_bits(code, subgroup_.ballot(code, 0), byte, kBankShift, kEnd);
+  const uint32_t firsts = subgroup_.ballot(code, subgroup_.is_lowest(code, of_word, 0));
+  const uint32_t of_bank =
+      same_bits(code, firsts, byte, kBankShift, kBankShift + std::countr_zero(kBanks));
+  return beyond_needed(code, maximum(code, subgroup_.bit_count(code, of_bank)),
+                       subgroup_.bit_count(code, firsts));
+}
+
+// The largest of the lanes' numbers, by ballots.
+uint32_t MemoryCounting::maximum(InstructionBuilder& code, uint32_t number) {
+  uint32_t found = constant(0), may_be = editor_.constant_bool(true);
+  for (uint32_t bit = std::bit_width(kMaxLanes); bit-- > 0;) {
+    const uint32_t masked = binary(code, Op::OpBitwiseAnd, number, constant(1u << bit));
+    const uint32_t is_set = both(code, may_be, compare(code, Op::OpINotEqual, masked, constant(0)));
+    const uint32_t lanes = subgroup_.bit_count(code, subgroup_.ballot(code, is_set));
+    const uint32_t any = compare(code, Op::OpINotEqual, lanes, constant(0));
+    may_be = code.emit(Op::OpSelect, boolean_, {any, is_set, may_be});
+    found =
+        binary(code, Op::OpBitwiseOr, found, select(code, any, constant(1u << bit), constant(0)));
+  }
+  return found;
+}
+
+// The passes beyond those that so many words need.
+uint32_t MemoryCounting::beyond_needed(InstructionBuilder& code, uint32_t passes, uint32_t words) {
+  const uint32_t needed = binary(code, Op::OpUDiv, plus(code, words, kBanks - 1), constant(kBanks));
   // Fewer only where lanes parted since.
   passes = select(code, compare(code, Op::OpUGreaterThan, needed, passes), needed, passes);
   return binary(code, Op::OpISub, passes, needed);
@@ -426,6 +502,18 @@ void MemoryCounting::finish() {
                     });
                   });
   }
+  if (count_word_ != 0) {
+    make_function(tools_.context, count_word_, "tally.count_word", {u32_, u32_, u32_},
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
+                      const uint32_t passes = extra_passes_of_words(code, parameters[0]);
+                      code.if_then(sum.adds, [&] {
+                        add_all(code, record, parameters[2], {sum.bytes, constant(1), passes});
+                      });
+                    });
+                  });
+  }
   // The last parameter is the resource, if there are several.
   const auto make_texel = [&](uint32_t function, const char* name,
                               std::initializer_list<uint32_t> types) {
@@ -442,6 +530,24 @@ void MemoryCounting::finish() {
                     });
                   });
   };
+  const auto make_sector = [&](uint32_t function, const char* name,
+                               std::initializer_list<uint32_t> types) {
+    if (function == 0) return;
+    make_function(tools_.context, function, name, types,
+                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+                    if_counting(tools_, code, [&](const RecordPointer& record) {
+                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
+                      const uint32_t resource = parameters.size() > 3 ? parameters[3] : 0;
+                      const Touched touched = sector_and_line(code, resource, parameters[0]);
+                      code.if_then(sum.adds, [&] {
+                        add_all(code, record, parameters[2],
+                                {sum.bytes, constant(1), touched.sectors, touched.lines});
+                      });
+                    });
+                  });
+  };
+  make_sector(count_sector_, "tally.count_sector", {u32_, u32_, u32_});
+  make_sector(count_sector_of_several_, "tally.count_sector_of_several", {u32_, u32_, u32_, u32_});
   make_texel(count_texel_, "tally.count_texel", {u32_, u32_, u32_});
   make_texel(count_texel_of_several_, "tally.count_texel_of_several", {u32_, u32_, u32_, u32_});
   const auto make_buffer = [&](uint32_t function, const char* name,

@@ -1,8 +1,9 @@
 // Counts the bytes that accesses to memory ask for, and what the hardware moves for a subgroup.
 //
-// The lanes of a subgroup that access memory together tell each other, in a loop over all lanes,
-// which units (sectors, lines, words) they touch. A unit counts once, at the lowest lane that
-// touches it. A lane may touch several units.
+// A unit (a sector, line, word or texel) counts once, at the lowest of the lanes that touch it
+// together. Where each lane touches one unit, a ballot for each bit of its number finds the lanes
+// with the same one. Otherwise the lanes tell each other, in a loop over all lanes, which units
+// they touch.
 #pragma once
 
 #include <optional>
@@ -156,10 +157,18 @@ class MemoryCounting : WordCode {
                 uint32_t is_earlier, uint32_t first, uint32_t last);
   uint32_t count(InstructionBuilder& code, const Units& units) const;
   uint32_t sum(InstructionBuilder& code, uint32_t number, uint32_t most);
+  uint32_t same_bits(InstructionBuilder& code, uint32_t lanes, uint32_t number, uint32_t begin,
+                     uint32_t end);
+  uint32_t same_resource(InstructionBuilder& code, uint32_t resource);
+  uint32_t count_lowest(InstructionBuilder& code, uint32_t lanes);
+  Touched sector_and_line(InstructionBuilder& code, uint32_t resource, uint32_t byte);
   Touched sectors_and_lines(InstructionBuilder& code, uint32_t resource, uint32_t byte,
                             uint32_t extent);
   uint32_t texels(InstructionBuilder& code, uint32_t resource, uint32_t texel);
+  uint32_t extra_passes_of_words(InstructionBuilder& code, uint32_t byte);
   uint32_t extra_passes(InstructionBuilder& code, uint32_t byte, uint32_t extent);
+  uint32_t maximum(InstructionBuilder& code, uint32_t number);
+  uint32_t beyond_needed(InstructionBuilder& code, uint32_t passes, uint32_t words);
   void finish_virtual();
   LaneSum sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
   void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
@@ -173,7 +182,8 @@ class MemoryCounting : WordCode {
   uint32_t max_sectors_ = 0;  // of a lane's access
   // Functions; 0: not needed.
   uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
-  uint32_t count_buffer_of_several_ = 0, count_texel_of_several_ = 0;
+  uint32_t count_word_ = 0, count_sector_ = 0;  // one unit a lane
+  uint32_t count_buffer_of_several_ = 0, count_texel_of_several_ = 0, count_sector_of_several_ = 0;
 };
 
 }  // namespace tally::spirv
