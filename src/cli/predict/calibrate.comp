@@ -54,6 +54,8 @@ shared uint tile[1024];
 void main() {
   if (gl_GlobalInvocationID.x == push.odd) words[0] = push.count;
 }
+#elif defined(KERNEL_touch)
+void main() { words[gl_GlobalInvocationID.x] += push.odd; }
 #else
 void main() {
   // Read once: a read of a push constant in the loop would count as one.

@@ -352,9 +352,12 @@ void VulkanGpu::write_descriptors() {
 }
 
 void VulkanGpu::barrier(VkPipelineStageFlags before, VkPipelineStageFlags after) {
+  const bool of_shaders = before == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT &&
+                          after == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   VkMemoryBarrier all{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-  all.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
-  all.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+  all.srcAccessMask = of_shaders ? VK_ACCESS_SHADER_WRITE_BIT : VK_ACCESS_MEMORY_WRITE_BIT;
+  all.dstAccessMask = of_shaders ? VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT
+                                 : VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
   vk_.CmdPipelineBarrier(commands_, before, after, 0, 1, &all, 0, nullptr, 0, nullptr);
 }
 
