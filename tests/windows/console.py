@@ -103,7 +103,7 @@ def ctrl_c_closes_the_window_of_a_program_without_a_console(folder):
 
 
 def a_program_that_ctrl_c_ends_leaves_a_finished_capture(folder):
-    """Windows ends it with 0xC000013A, wine with 0. What its last milliseconds drew may be missing, and is named."""
+    """Windows ends it with 0xC000013A, wine with 0. Draws of its last milliseconds may be missing, and are named."""
     status, log, capture = run_until_ctrl_c(folder, "ended", "window_app.exe", "until-ended")
     assert status in (0, 0x3A) and log == [f"code page {CODE_PAGE}", "draws"], (status, log)
     assert capture["exit_status"] is not None and capture["frames"] > 0, capture

@@ -1,4 +1,4 @@
-// What `tally run` does to the registry where Windows elevates it.
+// The changes that `tally run` makes to the registry where Windows elevates it.
 #include "platform/program.h"
 
 #include <gmock/gmock.h>
