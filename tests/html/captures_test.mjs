@@ -64,7 +64,7 @@ test('two captures: the page shows where pictures differ, and in how many pixels
     assert.equal(pictures.list.length, 2);
     for (const one of pictures.list) {
       await pass.selectOption({ label: (await pass.locator('option').allInnerTexts()).find((text) => text.endsWith(`: ${one.pass}`)) });
-      await page.getByText(`${one.pixels.toLocaleString('en-US')} of 7,000 pixels of the pictures differ, by at most ${one.most} of 255`).waitFor();
+      await page.getByText(`${one.pixels.toLocaleString('en-US')} of 7,000 pixels of the pictures differ, by at most ${one.max} of 255`).waitFor();
       assert.ok(one.pixels > 0);
       assert.equal(await page.locator('.picture-canvas').count(), 3, 'now, before and the difference');
       const coloured = await page.getByRole('img', { name: 'Difference of the pictures' }).evaluate((canvas) => {

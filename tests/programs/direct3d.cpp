@@ -42,7 +42,7 @@ struct Code {
   ID3DBlob* blob = nullptr;
 };
 
-// A new object of the type, of a function that takes its id and where to put it.
+// Calls a function that makes an object, given the id of its type and where to put the pointer.
 template <typename T, typename Create>
 T* create(const char* what, Create&& function) {
   T* object = nullptr;

@@ -191,7 +191,7 @@ void match_pictures(const PictureDifferences& pictures, uint32_t PictureDifferen
   const DataColumn &passes = *found->find("pass"), &layers = *found->find("layer");
   DataColumn& match = found->add("match", DataColumn::Kind::Index);
   DataColumn& pixels = found->add("pixels", DataColumn::Kind::Number);
-  DataColumn& most = found->add("most", DataColumn::Kind::Number);
+  DataColumn& most = found->add("max", DataColumn::Kind::Number);
   for (size_t row = 0; row < passes.size(); ++row) {
     const auto one = std::ranges::find_if(pictures.list, [&](const PictureDifference& of) {
       return of.*pass == passes.at(row) && of.layer == layers.at(row);

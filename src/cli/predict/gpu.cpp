@@ -351,6 +351,7 @@ void VulkanGpu::write_descriptors() {
                            nullptr);
 }
 
+// Between dispatches, only for what shaders access.
 void VulkanGpu::barrier(VkPipelineStageFlags before, VkPipelineStageFlags after) {
   const bool of_shaders = before == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT &&
                           after == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;

@@ -137,14 +137,19 @@ bool is_ours(const char* name) noexcept {
   return (text.starts_with("gl") || text.starts_with("egl")) && ours(text) != nullptr;
 }
 
-// True for code of a GPU's driver. NVIDIA's for Vulkan opens libEGL itself, and unloads it with the
-// program's last instance: what it calls is not the program's, and no address of it may be kept.
-static bool is_driver(const void* code) noexcept {
+namespace {
+
+// True for code of NVIDIA's driver. Its Vulkan driver opens libEGL, and unloads it with the
+// program's last instance. These calls are not the program's, and addresses in that library do not
+// last.
+bool is_driver(const void* code) noexcept {
   Dl_info found{};
   if (dladdr(code, &found) == 0 || found.dli_fname == nullptr) return false;
   const std::string_view path = found.dli_fname;
   return path.substr(path.find_last_of('/') + 1).find("nvidia") != std::string_view::npos;
 }
+
+}  // namespace
 
 void* look_up_ours(void* handle, const char* name, const void* caller) noexcept {
   if (is_driver(caller)) return real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);

@@ -22,8 +22,8 @@ DlSym real_dlsym() noexcept;
 bool is_ours(const char* name) noexcept;
 
 // dlsym for an intercepted function: returns ours if the handle provides that function, or, for the
-// extension's functions, if it provides EGL at all. `caller` is code of who looks it up: a driver
-// gets its own.
+// extension's functions, if it provides EGL at all. `caller` is an address in the code that
+// looks it up: NVIDIA's driver gets what it would get without us.
 void* look_up_ours(void* handle, const char* name, const void* caller) noexcept;
 
 // The function that a stub calls until the real one is known. `lazy_gl` looks it up at the first

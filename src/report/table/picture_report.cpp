@@ -24,7 +24,7 @@ using analysis::Unit;
 Json picture_json(const PictureDifference& one) {
   Json json = {{"pass", one.pass},     {"label", one.label}, {"frame", one.frame},
                {"layer", one.layer},   {"width", one.width}, {"height", one.height},
-               {"pixels", one.pixels}, {"most", one.most}};
+               {"pixels", one.pixels}, {"max", one.most}};
   if (one.pixels != 0)
     json["box"] = {
         {"left", one.left}, {"top", one.top}, {"right", one.right}, {"bottom", one.bottom}};
@@ -64,7 +64,7 @@ Table picture_table(const analysis::PictureDifferences& pictures, size_t top) {
   add("layer", "layer", ColumnRole::Key, Unit::Count);
   add("pixels", "pixels", ColumnRole::Value, Unit::Count);
   add("percent", "", ColumnRole::Value, Unit::Percent);
-  add("most", "at most", ColumnRole::Value, Unit::Count);
+  add("max", "at most", ColumnRole::Value, Unit::Count);
   add("where", "in x", ColumnRole::Text);
   add("where_y", "y", ColumnRole::Text);
   std::vector<PictureDifference> differing;

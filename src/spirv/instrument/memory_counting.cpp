@@ -106,21 +106,21 @@ void MemoryCounting::insert_site(const MemorySite& site) {
            {place.first, place.second, is_one ? constant(0) : begin.resource, begin.byte, extent,
             bytes, first});
     } else if (is_shared && site.access.is_in_one(1u << kBankShift)) {
-      call(count_word_, {begin.byte, bytes, first});
+      call(count_word_, {bytes, first, begin.byte});
     } else if (is_shared) {
-      call(count_shared_, {begin.byte, extent, bytes, first});
+      call(count_shared_, {bytes, first, begin.byte, extent});
     } else if (is_image && is_one) {
-      call(count_texel_, {begin.byte, bytes, first});
+      call(count_texel_, {bytes, first, begin.byte});
     } else if (is_image) {
-      call(count_texel_of_several_, {begin.byte, bytes, first, begin.resource});
+      call(count_texel_of_several_, {bytes, first, begin.byte, begin.resource});
     } else if (site.access.is_in_one(kSectorBytes) && is_one) {
-      call(count_sector_, {begin.byte, bytes, first});
+      call(count_sector_, {bytes, first, begin.byte});
     } else if (site.access.is_in_one(kSectorBytes)) {
-      call(count_sector_of_several_, {begin.byte, bytes, first, begin.resource});
+      call(count_sector_of_several_, {bytes, first, begin.byte, begin.resource});
     } else if (is_one) {
-      call(count_buffer_, {begin.byte, extent, bytes, first});
+      call(count_buffer_, {bytes, first, begin.byte, extent});
     } else {
-      call(count_buffer_of_several_, {begin.byte, extent, bytes, first, begin.resource});
+      call(count_buffer_of_several_, {bytes, first, begin.byte, extent, begin.resource});
     }
   }
   editor_.insert_before(site.instruction, code);
@@ -452,7 +452,7 @@ MemoryCounting::LaneSum MemoryCounting::sum_of_lanes(InstructionBuilder& code, u
 }
 
 void MemoryCounting::add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
-                             std::initializer_list<uint32_t> values) {
+                             const std::vector<uint32_t>& values) {
   const ShardAddress shard = tools_.record.shard_address(code, record);
   uint32_t distance = 0;
   for (const uint32_t value : values) {
@@ -488,88 +488,64 @@ void MemoryCounting::finish() {
                     });
                   });
   }
-  // The lane that adds is chosen first: nothing guarantees that the lanes are together after a
-  // loop.
-  if (count_shared_ != 0) {
-    make_function(tools_.context, count_shared_, "tally.count_shared", {u32_, u32_, u32_, u32_},
-                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
+  // Each has the bytes of a lane, the first counter, and what `units` makes the numbers of units
+  // from. The lane that adds is chosen first: nothing guarantees that the lanes are together after
+  // a loop.
+  using Ids = std::vector<uint32_t>;
+  const auto make = [&](uint32_t function, const char* name, std::initializer_list<uint32_t> types,
+                        auto&& units) {
+    if (function == 0) return;
+    make_function(tools_.context, function, name, types,
+                  [&](InstructionBuilder& code, const Ids& parameters) {
                     if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
-                      const uint32_t passes = extra_passes(code, parameters[0], parameters[1]);
-                      code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[3], {sum.bytes, constant(1), passes});
-                      });
+                      const LaneSum sum = sum_of_lanes(code, parameters[0]);
+                      Ids values = units(code, std::span(parameters).subspan(2));
+                      values.insert(values.begin(), {sum.bytes, constant(1)});
+                      code.if_then(sum.adds, [&] { add_all(code, record, parameters[1], values); });
                     });
                   });
-  }
-  if (count_word_ != 0) {
-    make_function(tools_.context, count_word_, "tally.count_word", {u32_, u32_, u32_},
-                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                    if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
-                      const uint32_t passes = extra_passes_of_words(code, parameters[0]);
-                      code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[2], {sum.bytes, constant(1), passes});
-                      });
-                    });
-                  });
-  }
+  };
+  using Rest = std::span<const uint32_t>;
+  make(count_shared_, "tally.count_shared", {u32_, u32_, u32_, u32_},
+       [&](InstructionBuilder& code, Rest rest) {
+         return Ids{extra_passes(code, rest[0], rest[1])};
+       });
+  make(count_word_, "tally.count_word", {u32_, u32_, u32_},
+       [&](InstructionBuilder& code, Rest rest) {
+         return Ids{extra_passes_of_words(code, rest[0])};
+       });
   // The last parameter is the resource, if there are several.
-  const auto make_texel = [&](uint32_t function, const char* name,
-                              std::initializer_list<uint32_t> types) {
-    if (function == 0) return;
-    make_function(tools_.context, function, name, types,
-                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                    if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
-                      const uint32_t resource = parameters.size() > 3 ? parameters[3] : 0;
-                      const uint32_t touched = texels(code, resource, parameters[0]);
-                      code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[2], {sum.bytes, constant(1), touched});
-                      });
-                    });
-                  });
+  const auto make_both = [&](uint32_t of_one, const char* name, uint32_t of_several,
+                             const char* name_of_several, bool has_extent, auto&& units) {
+    const auto with_resource = [&](InstructionBuilder& code, Rest rest) {
+      const size_t without = has_extent ? 2 : 1;
+      return units(code, rest, rest.size() > without ? rest[without] : 0);
+    };
+    if (has_extent) {
+      make(of_one, name, {u32_, u32_, u32_, u32_}, with_resource);
+      make(of_several, name_of_several, {u32_, u32_, u32_, u32_, u32_}, with_resource);
+    } else {
+      make(of_one, name, {u32_, u32_, u32_}, with_resource);
+      make(of_several, name_of_several, {u32_, u32_, u32_, u32_}, with_resource);
+    }
   };
-  const auto make_sector = [&](uint32_t function, const char* name,
-                               std::initializer_list<uint32_t> types) {
-    if (function == 0) return;
-    make_function(tools_.context, function, name, types,
-                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                    if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[1]);
-                      const uint32_t resource = parameters.size() > 3 ? parameters[3] : 0;
-                      const Touched touched = sector_and_line(code, resource, parameters[0]);
-                      code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[2],
-                                {sum.bytes, constant(1), touched.sectors, touched.lines});
-                      });
-                    });
-                  });
-  };
-  make_sector(count_sector_, "tally.count_sector", {u32_, u32_, u32_});
-  make_sector(count_sector_of_several_, "tally.count_sector_of_several", {u32_, u32_, u32_, u32_});
-  make_texel(count_texel_, "tally.count_texel", {u32_, u32_, u32_});
-  make_texel(count_texel_of_several_, "tally.count_texel_of_several", {u32_, u32_, u32_, u32_});
-  const auto make_buffer = [&](uint32_t function, const char* name,
-                               std::initializer_list<uint32_t> types) {
-    if (function == 0) return;
-    make_function(tools_.context, function, name, types,
-                  [&](InstructionBuilder& code, const std::vector<uint32_t>& parameters) {
-                    if_counting(tools_, code, [&](const RecordPointer& record) {
-                      const LaneSum sum = sum_of_lanes(code, parameters[2]);
-                      const uint32_t resource = parameters.size() > 4 ? parameters[4] : 0;
-                      const Touched touched =
-                          sectors_and_lines(code, resource, parameters[0], parameters[1]);
-                      code.if_then(sum.adds, [&] {
-                        add_all(code, record, parameters[3],
-                                {sum.bytes, constant(1), touched.sectors, touched.lines});
-                      });
-                    });
-                  });
-  };
-  make_buffer(count_buffer_, "tally.count_buffer", {u32_, u32_, u32_, u32_});
-  make_buffer(count_buffer_of_several_, "tally.count_buffer_of_several",
-              {u32_, u32_, u32_, u32_, u32_});
+  make_both(count_texel_, "tally.count_texel", count_texel_of_several_,
+            "tally.count_texel_of_several", false,
+            [&](InstructionBuilder& code, Rest rest, uint32_t resource) {
+              return Ids{texels(code, resource, rest[0])};
+            });
+  make_both(count_sector_, "tally.count_sector", count_sector_of_several_,
+            "tally.count_sector_of_several", false,
+            [&](InstructionBuilder& code, Rest rest, uint32_t resource) {
+              const Touched touched = sector_and_line(code, resource, rest[0]);
+              return Ids{touched.sectors, touched.lines};
+            });
+  make_both(count_buffer_, "tally.count_buffer", count_buffer_of_several_,
+            "tally.count_buffer_of_several", true,
+            [&](InstructionBuilder& code, Rest rest, uint32_t resource) {
+              const Touched touched = sectors_and_lines(code, resource, rest[0], rest[1]);
+              return Ids{touched.sectors, touched.lines};
+            });
 }
 
 }  // namespace tally::spirv

@@ -172,7 +172,7 @@ class MemoryCounting : WordCode {
   void finish_virtual();
   LaneSum sum_of_lanes(InstructionBuilder& code, uint32_t bytes);
   void add_all(InstructionBuilder& code, const RecordPointer& record, uint32_t first,
-               std::initializer_list<uint32_t> values);
+               const std::vector<uint32_t>& values);
 
   CountingTools tools_;
   std::span<const MemorySite> sites_;

@@ -319,7 +319,7 @@ class SitePlanner {
   void add_clocks(const Cfg& cfg, std::span<const CfgSegment> segments) {
     const std::vector<uint32_t> first = begins_of_blocks(segments);
     std::vector<bool> seen(cfg.blocks().size());
-    const std::vector<bool> are_long = long_loops(cfg, segments.front().function);
+    const std::vector<bool>& are_long = long_loops_[segments.front().function];
     for (uint32_t number = 0; number < cfg.blocks().size(); ++number) {
       const CfgBlock& block = cfg.blocks()[number];
       if (!block.reachable) continue;
@@ -362,6 +362,7 @@ class SitePlanner {
   void find_long_functions(uint32_t entry) {
     constexpr uint32_t kManyInstructions = 64;
     is_long_.resize(module_.functions().size());
+    long_loops_.resize(module_.functions().size());
     for (const uint32_t index : module_.calls().callees_first(entry)) {
       const Function& function = module_.functions()[index];
       is_long_[index] = function.end - function.begin >= kManyInstructions;
@@ -369,14 +370,15 @@ class SitePlanner {
         if (calls_long(module_.instruction(i))) is_long_[index] = true;
       const Result<Cfg>& cfg = analyzed_.cfg(index);
       if (!cfg) continue;
-      const std::vector<bool> are_long = long_loops(*cfg, index);
-      if (std::ranges::find(are_long, true) != are_long.end()) is_long_[index] = true;
+      long_loops_[index] = find_long_loops(*cfg, index);
+      if (std::ranges::find(long_loops_[index], true) != long_loops_[index].end())
+        is_long_[index] = true;
     }
   }
 
   // The headers of loops that may execute many instructions each time that they are entered.
   // Compilers unroll most of the others, and a clock that is read there prevents that.
-  std::vector<bool> long_loops(const Cfg& cfg, uint32_t function) const {
+  std::vector<bool> find_long_loops(const Cfg& cfg, uint32_t function) const {
     constexpr double kManyInstructions = 2048;
     const auto& blocks = cfg.blocks();
     std::vector<bool> are_long(blocks.size());
@@ -548,8 +550,9 @@ class SitePlanner {
   SourceInfo sources_;
   SitePlan sites_;
   uint32_t value_counters_ = 0;
-  std::vector<bool> is_long_;       // by function
-  std::vector<bool> has_accesses_;  // by function; empty unless subgroups are virtual
+  std::vector<bool> is_long_;                  // by function
+  std::vector<std::vector<bool>> long_loops_;  // by function: by block, true for headers
+  std::vector<bool> has_accesses_;             // by function; empty unless subgroups are virtual
 };
 
 }  // namespace

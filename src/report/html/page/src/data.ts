@@ -123,7 +123,7 @@ export interface Capture {
                           // 3 true, 4 less true, 5 false, 6 less false; 3 to 6 not where branches has the counts)
     branch_counts: Table; // value_set(value_sets), branch(branches), taken; ordered by value_set
     pictures: Table;      // pass(passes), layer, image(images), width, height; of two captures also match (equal numbers: these two were
-                          // compared), pixels (that differ), most (by which a channel differs, of 255)
+                          // compared), pixels (that differ), max (by which a channel differs, of 255)
     region_passes: Table; // pass(passes), subpass, layer, x, y, width, height (the render area in pixels), region_width,
                           // region_height, columns, rows, first(regions)
     regions: Table;       // one row a region in row-major order; a column for each counter of region_counters, by id

@@ -57,7 +57,7 @@ export class PictureView implements View {
     const [own, other] = this.shown;
     if (!other || match(own) < 0 || match(own) !== match(other)) return null;
     const of = (column: string) => own.side.model.t('pictures').numbers(column)[own.entry.picture];
-    return { pixels: of('pixels'), most: of('most') };
+    return { pixels: of('pixels'), most: of('max') };
   }
 
   private list(): { entry: PictureEntry; index: number }[] {
