@@ -8,7 +8,7 @@
 #include "analysis/cost/block_totals.h"
 #include "analysis/cost/shader_loops.h"
 #include "analysis/dataset/dataset.h"
-#include "analysis/findings/code_facts.h"
+#include "analysis/findings/facts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
 #include "spirv/analysis/block_map.h"

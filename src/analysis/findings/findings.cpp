@@ -10,8 +10,7 @@
 #include <tuple>
 
 #include "analysis/cost/block_totals.h"
-#include "analysis/findings/code_facts.h"
-#include "analysis/findings/memory_facts.h"
+#include "analysis/findings/facts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/findings/code_facts.h"
+#include "analysis/findings/facts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/table_builder.h"

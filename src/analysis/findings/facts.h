@@ -1,4 +1,4 @@
-// Facts about accesses to memory, for the rules of findings.
+// Facts about the code of a shader and its accesses to memory, for the rules of findings.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,25 @@
 #include <vector>
 
 #include "analysis/model/shader_code.h"
+#include "base/hash.h"
+#include "spirv/analysis/block_map.h"
 #include "spirv/analysis/memory_access.h"
+#include "spirv/ir/module.h"
 
 namespace tally::analysis {
+
+// True if the block discards the invocation, or demotes it.
+bool discards(const spirv::Module& module, const spirv::Block& block);
+
+// A hash of the code without names and debug information, its ids numbered in order.
+Hash128 code_hash(const spirv::Module& module);
+
+// The instructions of the blocks whose operands all come from constants, push constants and uniform
+// buffers, through other such instructions and through local variables that are stored once: their
+// indices in the module, ascending. Loads, access chains and what only moves values are left out:
+// a compiler makes no code of them. Values that depend on a phi, a call or a parameter are not
+// found.
+std::vector<uint32_t> uniform_instructions(const spirv::Module& module, const spirv::BlockMap& map);
 
 // The bytes and units that accesses of one kind to one resource touched at a line of a shader
 // variant. Captures without counts of memory have none.
