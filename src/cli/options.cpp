@@ -87,7 +87,8 @@ void add_device_option(CLI::App& command, std::shared_ptr<const analysis::Device
   command
       .add_option_function<std::string>("--device", load,
                                         "Take the weights of cost from this file, not those of a "
-                                        "generic GPU")
+                                        "generic GPU; a file of tally calibrate also predicts "
+                                        "times on its device")
       ->type_name("FILE");
 }
 

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 TALLY, LANTERNS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+H200 = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../share/tally/devices/nvidia-h200.json"))
 FRAMES = ["--frames", "3", "--size", "160x90"]
 
 
@@ -99,6 +100,45 @@ class Prediction(unittest.TestCase):
             self.assertEqual((row["time"], row["low"], row["high"], row["status"]), (None, None, None, "order only"))
         self.assertGreater(len(lines["rows"]), 10)
         self.assertLessEqual(sum(row["share"] for row in lines["rows"]), 100.001)
+
+    def test_the_report_has_the_predicted_times_of_passes_frames_and_dispatches(self):
+        def rows(*arguments):
+            return json.loads(succeed(*arguments, "--device", H200, "--format", "json", "counted.tally"))["tables"][0]["rows"]
+        works = rows("predict")
+        stated = [row for row in works if row["status"] == "interval of 80 %"]
+        self.assertTrue(stated)
+        for row in works:
+            self.assertEqual(row["time"] is not None, row in stated)
+        times = ("time", "low", "high")
+        of_pass = {row["pass"]: [row["predicted_" + name] for name in times] for row in rows("report", "--by", "pass", "--merge")}
+        of_draw = {row["pipeline"] + " " + row["call"]: row for row in rows("report", "--by", "draw")}
+        for row in stated:
+            self.assertTrue(0 < row["low"] < row["time"] < row["high"])
+            wanted = [row["runs"] * row[name] for name in times]
+            draw = of_draw.get(row["work"])
+            self.assertEqual([draw["predicted_" + name] for name in times] if draw else of_pass[row["work"]], wanted, row)
+        for draw in of_draw.values():
+            if draw["call"].startswith("Draw"):
+                self.assertIsNone(draw["predicted_time"], "what is in a pass has its time with the pass")
+
+    def test_a_check_fails_only_where_the_whole_interval_is_beyond_the_limit(self):
+        works = json.loads(succeed("predict", "--device", H200, "--format", "json", "counted.tally"))["tables"][0]["rows"]
+        scene = next(row for row in works if row["work"].startswith("scene"))
+        succeed("snapshot", "counted.tally", "-o", "scene.snapshot")
+
+        def check(limit, *arguments):
+            with open(os.path.join(FOLDER, "scene.limits"), "w") as file:
+                file.write(f'tally-limits 1\ntime "{scene["work"]}" "NVIDIA H200" <={limit}ns\n')
+            return run("check", *arguments, "scene.snapshot", "counted.tally")
+        self.assertEqual(check(scene["low"], "--device", H200).returncode, 0)
+        failed = check(scene["low"] - 1, "--device", H200)
+        self.assertEqual(failed.returncode, 3)
+        self.assertIn("at least", failed.stdout)
+        self.assertIn("scene.limits:2", failed.stdout)
+        self.assertEqual(check(10**9).returncode, 2, "without the device the limit is not compared")
+        refused = check(10**9, "--device", "device.json")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("order only" if "NVIDIA H200" == device()["device"] else "no predicted time", refused.stderr)
 
     def test_two_equal_captures_have_ratios_of_one(self):
         report = json.loads(succeed("predict", "--device", "device.json", "counted.tally", "counted.tally",

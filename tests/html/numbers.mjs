@@ -29,13 +29,14 @@ const kTables = [
 ];
 const kOnlyOfFunctions = /^(location|calls|executions|share_with_callees|simd_efficiency)$|^subgroup|_with_callees$|_per_call$/; // the page has others, or none
 
-// `frame`: only this one; `without`: columns that are not compared; `tables`: those that are, all by default.
-export async function compareAll(browser, tally, capture, file, { frame, without = [], tables = kTables.map(([by]) => by) } = {}) {
+// `frame`: only this one; `without`: columns that are not compared; `tables`: those that are, all by default; `given`: further options of
+// the report, with which the page was written, too.
+export async function compareAll(browser, tally, capture, file, { frame, without = [], tables = kTables.map(([by]) => by), given = [] } = {}) {
   const report = await Report.open(browser, file), compared = {};
   try {
     for (const [by, options] of kTables) {
       if (!tables.includes(by)) continue;
-      const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frames', String(frame)]));
+      const [table] = jsonTables(tally, capture, ...given, ...options, ...(frame === undefined ? [] : ['--frames', String(frame)]));
       if (!table || table.columns.every(({ id }) => id !== 'executions')) continue;
       if (by === 'label' && table.rows.every(({ label }) => label === '(no label)')) continue; // nothing to group by
       const rows = await report.table(by, { frames: frame === undefined ? null : String(frame) });

@@ -13,6 +13,7 @@ import { compareAll, visitViews, writeReport } from './numbers.mjs';
 
 const [, , kTally, kWriteCaptures, kFolder] = process.argv;
 const kManyDraws = fileURLToPath(new URL('data/many_draws.py', import.meta.url));
+const kDevice = fileURLToPath(new URL('../../share/tally/devices/nvidia-h200.json', import.meta.url));
 const kDocumented = fileURLToPath(new URL('../../docs/sample.html', import.meta.url));
 let browser;
 
@@ -34,6 +35,21 @@ test('the tables of the sample equal the JSON report', async () => {
 test('the tables of one frame equal the JSON report of that frame', async () => {
   const compared = await compareAll(browser, kTally, capture('sample'), report('sample'), { frame: 1 });
   assert.ok(compared.pass > 0);
+});
+
+test('predicted times of a calibrated device equal the JSON report and tally predict', async () => {
+  const given = ['--device', kDevice], file = writeReport(kTally, capture('sample'), kFolder, 'predicted', ...given);
+  await compareAll(browser, kTally, capture('sample'), file, { given });
+  const predicted = JSON.parse(execFileSync(kTally, ['predict', '--format', 'json', ...given, capture('sample')])).tables;
+  const page = await Report.open(browser, file);
+  for (const { title, rows, notes } of predicted) {
+    const table = page.page.getByRole('table', { name: title });
+    assert.equal(await table.locator('tbody tr').count(), Math.min(rows.length, 50), title);
+    assert.equal(await table.locator('tbody tr').first().locator('td').first().innerText(), rows[0].work ?? rows[0].line);
+    for (const note of notes) await page.page.getByText(note).waitFor();
+  }
+  assert.ok(predicted[0].rows.some(({ time, low, high }) => low < time && time < high), 'no work has a time');
+  await page.close();
 });
 
 test('the tables of a capture with hostile names equal the JSON report', async () => {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -13,6 +14,8 @@
 #include "analysis/diff/difference.h"
 #include "analysis/diff/find_causes.h"
 #include "analysis/model/model.h"
+#include "analysis/model/names.h"
+#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 namespace {
@@ -37,6 +40,27 @@ Result<uint64_t> parse_percent(const std::string& text) {
   return *whole * 10'000 + *part;
 }
 
+// "2.5ms" as nanoseconds.
+Result<uint64_t> parse_time(const std::string& text) {
+  struct TimeUnit {
+    std::string_view name;
+    size_t decimals;
+  };
+  constexpr TimeUnit kUnits[] = {{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}};
+  for (const auto& [name, decimals] : kUnits) {
+    if (!text.ends_with(name)) continue;
+    const std::string number = text.substr(0, text.size() - name.size());
+    const size_t point = std::min(number.find('.'), number.size());
+    std::string fraction = point == number.size() ? "" : number.substr(point + 1);
+    if (fraction.size() > decimals || number.ends_with('.')) break;
+    fraction.resize(decimals, '0');
+    const auto amount = parse_count(number.substr(0, point) + fraction);
+    if (point == 0 || !amount) break;
+    return amount;
+  }
+  return Error{fmt::format("'{}' is not a time like 2.5ms (ns, us, ms or s)", text)};
+}
+
 Status set_limit(Limit& limit, const std::string& text) {
   limit.text = text;
   if (text == "exact") return {};
@@ -48,8 +72,9 @@ Status set_limit(Limit& limit, const std::string& text) {
   if (!growth && !text.starts_with("<="))
     return Error{fmt::format("'{}' is not exact, +N%, ratchet, ignore or <=N", text)};
   limit.kind = growth ? LimitKind::Growth : LimitKind::Cap;
-  const auto amount =
-      growth ? parse_percent(text.substr(1, text.size() - 2)) : parse_count(text.substr(2));
+  const auto amount = growth ? parse_percent(text.substr(1, text.size() - 2))
+                      : limit.pattern.kind == "time" ? parse_time(text.substr(2))
+                                                     : parse_count(text.substr(2));
   if (!amount) return amount.error();
   limit.amount = *amount;
   return {};
@@ -59,9 +84,10 @@ Result<Limit> parse_rule(const FieldLine& line) {
   if (line.fields.size() != 4) return Error{"not \"KIND NAME METRIC LIMIT\""};
   Limit limit{.pattern = {line.fields[0], line.fields[1], line.fields[2]}, .line = line.number};
   const std::string& kind = limit.pattern.kind;
-  const bool only_capped = kind == "function" || kind == "line" || kind == "executable";
+  const bool only_capped =
+      kind == "function" || kind == "line" || kind == "executable" || kind == "time";
   if (!only_capped && kind != "pass" && kind != "shader")
-    return Error{fmt::format("'{}' is not pass, shader, function, line or executable", kind)};
+    return Error{fmt::format("'{}' is not pass, shader, function, line, executable or time", kind)};
   if (Status set = set_limit(limit, line.fields[3]); !set) return set.error();
   if (only_capped && limit.kind != LimitKind::Cap)
     return Error{fmt::format("'{}' can only have a limit <=N: snapshots do not hold it", kind)};
@@ -252,8 +278,8 @@ uint64_t count_in(const Counts& counts, const CountKey& key) {
 class Checker {
  public:
   Checker(const Snapshot& snapshot, const std::optional<Limits>& limits, const Profile& profile,
-          const Counts& statistics, const std::string& tool_version)
-      : snapshot_(snapshot), profile_(profile), statistics_(statistics) {
+          const CappedCounts& capped, const std::string& tool_version)
+      : snapshot_(snapshot), profile_(profile), capped_(capped) {
     if (limits) limits_ = *limits;
     used_.resize(limits_.rules.size());
     now_ = make_snapshot(profile, tool_version);
@@ -271,10 +297,8 @@ class Checker {
     for (const auto& [key, count] : result_.counts) keys.insert(key);
     for (const CountKey& key : keys) check_count(key);
     check_code();
-    for (const auto& [key, count] : statistics_) check_caps(key, {.value = count, .file = {}});
-    for (size_t r = 0; r < used_.size(); ++r)
-      if (!used_[r])
-        return error_at(limits_.file, limits_.rules[r].line, "no count matches this limit");
+    for (const auto& [key, count] : capped_.counts) check_caps(key, {.value = count, .file = {}});
+    if (Status usable = check_rules(); !usable) return usable.error();
     std::ranges::stable_sort(result_.findings, std::less<>(), &Finding::key);
     if (!result_.findings.empty()) result_.causes = snapshot_causes(snapshot_, now_);
     update();
@@ -282,6 +306,24 @@ class Checker {
   }
 
  private:
+  // A limit that cannot be compared would never fail.
+  Status check_rules() const {
+    for (size_t r = 0; r < limits_.rules.size(); ++r) {
+      const Limit& rule = limits_.rules[r];
+      for (const auto& [key, why] : capped_.unknown)
+        if (matches(rule, key))
+          return error_at(
+              limits_.file, rule.line,
+              fmt::format("{} has no predicted time on {}: {}", key.name, key.metric, why));
+      if (used_[r]) continue;
+      return error_at(limits_.file, rule.line,
+                      rule.pattern.kind == "time"
+                          ? "no predicted time matches this limit: --device names the device file"
+                          : "no count matches this limit");
+    }
+    return {};
+  }
+
   void check_count(const CountKey& key) {
     const uint64_t before = count_in(before_, key), after = count_in(result_.counts, key);
     Limit limit;
@@ -358,7 +400,7 @@ class Checker {
 
   const Snapshot& snapshot_;
   const Profile& profile_;
-  const Counts& statistics_;
+  const CappedCounts& capped_;
   Snapshot now_;
   Counts before_;   // of the capture's driver, or of the first
   Counts updated_;  // of the capture's driver, after an update
@@ -378,10 +420,40 @@ std::vector<Finding> CheckResult::remaining() const {
   return left;
 }
 
+Status add_statistics(const store::Reader& capture, CappedCounts& counts) {
+  const auto pipelines = capture.pipelines();
+  if (!pipelines) return pipelines.error();
+  std::map<store::RowId, std::string> names;
+  for (const store::PipelineRow& row : *pipelines)
+    names[row.id] = row.name.empty() ? short_hash(row.hash) : row.name;
+  const auto statistics = capture.pipeline_statistics();
+  if (!statistics) return statistics.error();
+  constexpr double kMost = 0x1p63;
+  for (const store::PipelineStatisticRow& row : *statistics) {
+    const double value = std::clamp(std::ceil(row.value), 0.0, kMost);
+    uint64_t& count = counts.counts[{
+        "executable", names[row.pipeline] + " " + stage_names(row.stages), column_id(row.name)}];
+    count = std::max(count, static_cast<uint64_t>(value));
+  }
+  return {};
+}
+
+void add_times(const Prediction& prediction, CappedCounts& counts) {
+  for (size_t w = 0; w < prediction.times.size(); ++w) {
+    const CountKey key = {"time", prediction.works.works[w].name, prediction.device->name};
+    if (const auto time = prediction.time_of(w)) {
+      uint64_t& low = counts.counts[key];
+      low = std::max(low, time->low);
+    } else {
+      counts.unknown[key] = prediction.status_of(w);
+    }
+  }
+}
+
 Result<CheckResult> check(const Snapshot& snapshot, const std::optional<Limits>& limits,
-                          const Profile& profile, const Counts& statistics,
+                          const Profile& profile, const CappedCounts& capped,
                           const std::string& tool_version) {
-  return Checker(snapshot, limits, profile, statistics, tool_version).run();
+  return Checker(snapshot, limits, profile, capped, tool_version).run();
 }
 
 }  // namespace tally::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,13 +10,15 @@
 
 #include "analysis/check/snapshot.h"
 #include "analysis/diff/causes.h"
+#include "analysis/predict/prediction.h"
+#include "store/read/reader.h"
 
 namespace tally::analysis {
 
 // The limits of a snapshot: which counts may grow, and by how much. A text file of one rule a line:
 //   KIND NAME METRIC LIMIT
-// KIND is pass, shader, function, line or executable. NAME and METRIC may hold * and ?. LIMIT is
-// one of
+// KIND is pass, shader, function, line, executable or time. NAME and METRIC may hold * and ?. LIMIT
+// is one of
 //   exact      any other count is a finding; the default
 //   +1.5%      at most so much more than in the snapshot
 //   ratchet    not more than in the snapshot, and an update never raises the count; a count that
@@ -23,6 +26,8 @@ namespace tally::analysis {
 //   ignore     not compared, and not in the snapshot
 //   <=400000   at most so many, whatever the snapshot says; the only limit of functions, lines and
 //              executables
+//   <=2.5ms    the only limit of a time: NAME is a pass or dispatch as tally predict shows it,
+//              METRIC a calibrated device. The low end of the predicted interval is compared.
 // The last rule without <= that matches a count wins; every <= that matches holds.
 
 inline constexpr int kLimitsVersion = 1;
@@ -31,7 +36,7 @@ enum class LimitKind { Exact, Growth, Ratchet, Ignore, Cap };
 
 struct Limit {
   LimitKind kind = LimitKind::Exact;
-  uint64_t amount = 0;  // Growth: in millionths; Cap: the count
+  uint64_t amount = 0;  // Growth: in millionths; Cap: the count, of a time in nanoseconds
   std::string text = "exact";
   CountKey pattern;
   size_t line = 0;  // in the limits file
@@ -51,13 +56,14 @@ bool allows(const Limit& limit, uint64_t before, uint64_t after);
 // A count that its limit does not allow.
 struct Finding {
   CountKey key;
-  uint64_t before = 0;  // in the snapshot; 0 for functions and lines
+  uint64_t before = 0;  // in the snapshot; 0 for what it does not hold
   uint64_t after = 0;
   Limit limit;
   std::string file;   // of functions and lines, with its folders
   uint32_t line = 0;  // 0: unknown
 
   bool is_cap() const { return limit.kind == LimitKind::Cap; }
+  bool is_time() const { return key.kind == "time"; }
 };
 
 struct CheckResult {
@@ -75,10 +81,23 @@ struct CheckResult {
   std::vector<Finding> remaining() const;
 };
 
-// It is an error if a limit matches nothing; the message begins with FILE:LINE.
-// `statistics`: of statistic_counts.
+// Counts of a capture that snapshots do not hold; they are compared with <= limits alone.
+struct CappedCounts {
+  Counts counts;
+  // Times that no limit may name, and why: "extrapolated".
+  std::map<CountKey, std::string> unknown;
+};
+
+// Adds the statistics of the driver's compiler: those of the executable "blur fragment" of the
+// pipeline "blur". Where several have the name, the largest one. Rounded up; 0 for those below 0.
+Status add_statistics(const store::Reader& capture, CappedCounts& counts);
+// Adds the low ends of predicted times.
+void add_times(const Prediction& prediction, CappedCounts& counts);
+
+// It is an error if a limit matches nothing, or a time that is not known; the message begins with
+// FILE:LINE.
 Result<CheckResult> check(const Snapshot& snapshot, const std::optional<Limits>& limits,
-                          const Profile& profile, const Counts& statistics,
+                          const Profile& profile, const CappedCounts& capped,
                           const std::string& tool_version);
 
 }  // namespace tally::analysis

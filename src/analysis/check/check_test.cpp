@@ -77,7 +77,7 @@ TEST(Limits, that_are_wrong_are_refused_with_file_and_line) {
   EXPECT_EQ(limits_error(head + "pass * draws exact # as it is\n"), "none");
   EXPECT_EQ(limits_error(head + "pass * draws\n"), "f:3: not \"KIND NAME METRIC LIMIT\"");
   EXPECT_EQ(limits_error(head + "draw * draws exact\n"),
-            "f:3: 'draw' is not pass, shader, function, line or executable");
+            "f:3: 'draw' is not pass, shader, function, line, executable or time");
   EXPECT_EQ(limits_error(head + "pass * draws +1\n"),
             "f:3: '+1' is not exact, +N%, ratchet, ignore or <=N");
   EXPECT_EQ(limits_error(head + "pass * draws +1.23456%\n"),
@@ -87,6 +87,12 @@ TEST(Limits, that_are_wrong_are_refused_with_file_and_line) {
   EXPECT_EQ(limits_error(head + "pass * draws <=many\n"), "f:3: 'many' is not a count");
   EXPECT_EQ(limits_error(head + "line a.frag:3 executions +1%\n"),
             "f:3: 'line' can only have a limit <=N: snapshots do not hold it");
+  EXPECT_EQ(limits_error(head + "time a GPU <=2.5ms\ntime b * <=1s\n"), "none");
+  EXPECT_EQ(limits_error(head + "time a GPU exact\n"),
+            "f:3: 'time' can only have a limit <=N: snapshots do not hold it");
+  for (const char* const wrong : {"5", ".5ms", "5.ms", "0.1ns", "-1ms", "1.2.3s", "9999999999999s"})
+    EXPECT_EQ(limits_error(head + "time a GPU <=" + wrong + "\n"),
+              std::string("f:3: '") + wrong + "' is not a time like 2.5ms (ns, us, ms or s)");
   EXPECT_EQ(limits_error(head + "pass * * ignore\npass * * +1%\n"),
             "f:4: the same rule as in line 3");
 }
@@ -135,7 +141,7 @@ class Check : public testing::Test {
   Result<CheckResult> result(const std::string& rules = {}) const {
     const auto limits = parse_limits("f", "tally-limits 1\n" + rules);
     if (!limits) return limits.error();
-    return check(snapshot_, *limits, profile_, statistics_, "0.1.0");
+    return check(snapshot_, *limits, profile_, capped_, "0.1.0");
   }
 
   // "main 64x64 draws 2>3 exact; ..."
@@ -151,7 +157,7 @@ class Check : public testing::Test {
 
   Profile profile_;
   Snapshot snapshot_;
-  Counts statistics_;
+  CappedCounts capped_;
 };
 
 TEST_F(Check, finds_any_other_count_by_default) {
@@ -291,14 +297,52 @@ TEST_F(Check, statistics_of_the_drivers_compiler_have_limits) {
   const store::TestDirectory directory;
   const std::string path = directory.file("blur.tally");
   store::write_test_capture(path);
-  statistics_ = *statistic_counts(*store::Reader::open(path));
+  ASSERT_TRUE(add_statistics(*store::Reader::open(path), capped_).ok());
   const Counts expected = {{{"executable", "blur fragment", "registers"}, 40},
                            {{"executable", "blur fragment", "occupancy"}, 1}};
-  EXPECT_EQ(statistics_, expected) << "0.75, rounded up";
+  EXPECT_EQ(capped_.counts, expected) << "0.75, rounded up";
   EXPECT_EQ(findings("executable blur* registers <=40\n"), "");
   EXPECT_EQ(findings("executable \"blur fragment\" registers <=39\n"),
             "blur fragment registers 0>40 <=39; ");
   EXPECT_EQ(findings("executable blur* spills <=0\n"), "f:2: no count matches this limit");
+}
+
+// A device whose passes take 1 us of fixed cost, and whose dispatches nobody has measured.
+Prediction prediction_of(const std::string& pass, const std::string& dispatch) {
+  DeviceModel device{.name = "GPU"};
+  device.pass.value = 1e-6;
+  ProgramErrors errors{.programs = 9, .works = 9, .low = -0.1, .high = 0.1, .spearman = 1};
+  errors.max_seconds = 1;
+  errors.bounds = {"fixed cost"};
+  device.errors[static_cast<size_t>(WorkKind::Pass)] = errors;
+  Prediction prediction{std::make_shared<const DeviceModel>(device)};
+  for (const auto& [name, kind] :
+       {std::pair(pass, WorkKind::Pass), std::pair(dispatch, WorkKind::Dispatch)}) {
+    CapturedWork& work = prediction.works.works.emplace_back();
+    work.name = name;
+    work.work.kind = kind;
+    work.work.invocations = 1;
+    prediction.times.push_back(device.time_of(work.work));
+  }
+  return prediction;
+}
+
+TEST_F(Check, a_predicted_time_fails_only_where_its_whole_interval_is_beyond_the_limit) {
+  add_times(prediction_of("main 64x64", "blur"), capped_);
+  const uint64_t low = capped_.counts.at({"time", "main 64x64", "GPU"});
+  EXPECT_EQ(low, 905u) << "1 us / e^0.1";
+  EXPECT_EQ(findings("time main* GPU <=0.905us\n"), "");
+  EXPECT_EQ(findings("time main* G* <=904ns\n"), "main 64x64 GPU 0>905 <=904ns; ");
+}
+
+TEST_F(Check, refuses_a_limit_of_a_time_that_is_not_predicted) {
+  EXPECT_EQ(findings("time main* GPU <=1ms\n"),
+            "f:2: no predicted time matches this limit: --device names the device file");
+  add_times(prediction_of("main 64x64", "blur"), capped_);
+  EXPECT_EQ(findings("time blur GPU <=1ms\n"),
+            "f:2: blur has no predicted time on GPU: order only");
+  EXPECT_EQ(findings("time main* Other <=1ms\n"),
+            "f:2: no predicted time matches this limit: --device names the device file");
 }
 
 }  // namespace

@@ -486,23 +486,4 @@ std::map<CountKey, CodeCount> code_counts(const Profile& profile) {
   return counts;
 }
 
-Result<Counts> statistic_counts(const store::Reader& capture) {
-  const auto pipelines = capture.pipelines();
-  if (!pipelines) return pipelines.error();
-  std::map<store::RowId, std::string> names;
-  for (const store::PipelineRow& row : *pipelines)
-    names[row.id] = row.name.empty() ? short_hash(row.hash) : row.name;
-  const auto statistics = capture.pipeline_statistics();
-  if (!statistics) return statistics.error();
-  constexpr double kMost = 0x1p63;
-  Counts counts;
-  for (const store::PipelineStatisticRow& row : *statistics) {
-    const double value = std::clamp(std::ceil(row.value), 0.0, kMost);
-    uint64_t& count = counts[{"executable", names[row.pipeline] + " " + stage_names(row.stages),
-                              column_id(row.name)}];
-    count = std::max(count, static_cast<uint64_t>(value));
-  }
-  return counts;
-}
-
 }  // namespace tally::analysis

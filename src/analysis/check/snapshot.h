@@ -15,7 +15,6 @@
 
 #include "analysis/diff/profile.h"
 #include "base/status.h"
-#include "store/read/reader.h"
 
 namespace tally::analysis {
 
@@ -49,7 +48,7 @@ inline constexpr int kSnapshotVersion = 2;  // version 1 has no code and one dri
 inline constexpr size_t kMaxSnapshotBytes = size_t{64} << 20;
 
 struct CountKey {
-  std::string kind;  // "pass", "shader"; in limits also "function", "line", "executable"
+  std::string kind;  // "pass", "shader"; in limits also "function", "line", "executable", "time"
   std::string name;
   std::string metric;
 
@@ -122,10 +121,5 @@ struct CodeCount {
   uint32_t line = 0;  // 0: unknown
 };
 std::map<CountKey, CodeCount> code_counts(const Profile& profile);
-
-// The statistics of the driver's compiler, as limits name them: those of the executable "blur
-// fragment" of the pipeline "blur". Where several have the name, the largest one. Rounded up; 0 for
-// those below 0.
-Result<Counts> statistic_counts(const store::Reader& capture);
 
 }  // namespace tally::analysis

@@ -18,6 +18,7 @@
 #include "analysis/dataset/data_table.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/shader_code.h"
+#include "analysis/predict/prediction.h"
 #include "analysis/source/shader_source.h"
 #include "spirv/analysis/cost.h"
 
@@ -168,6 +169,7 @@ class CaptureCode {
     const std::vector<Metric>& metrics;
     const std::vector<bool>& counted;  // by metric
     DataStrings& strings;
+    const Prediction* prediction;  // null: no calibrated device was asked for
   };
   // A line, as the source of a shader numbers it.
   struct Place {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -15,117 +16,6 @@
 
 namespace tally::analysis {
 namespace {
-
-class PlaceFinder {
- public:
-  explicit PlaceFinder(const Model& model) : model_(model) {}
-
-  Result<GpuPlaces> run() {
-    Status status = find_queues();
-    if (status.ok()) status = find_executions();
-    if (status.ok()) status = place_commands();
-    if (!status.ok()) return status.error();
-    for (const Pass& pass : model_.passes) places_.passes.push_back(place_of(pass.row.execution));
-    auto spans = gpu_timeline(model_);
-    if (!spans) return spans.error();
-    places_.spans = std::move(*spans);
-    set_times();
-    return std::move(places_);
-  }
-
- private:
-  struct Execution {
-    store::RowId command_buffer;
-    std::optional<store::RowId> parent;
-    uint32_t queue;
-    uint32_t number = kNone;  // into GpuPlaces::command_buffers
-  };
-
-  Status find_queues() {
-    const auto queues = model_.reader.queues();
-    if (!queues) return queues.error();
-    for (const store::QueueRow& queue : *queues) {
-      queue_index_.add(queue.id, static_cast<uint32_t>(places_.queues.size()));
-      places_.queues.push_back(queue.name.empty()
-                                   ? fmt::format("queue {}.{}", queue.family, queue.position)
-                                   : queue.name);
-    }
-    return {};
-  }
-
-  Status find_executions() {
-    const auto objects = model_.reader.objects();
-    if (!objects) return objects.error();
-    for (const store::ObjectRow& object : *objects) object_names_[object.id] = object.name;
-    std::unordered_map<store::RowId, uint32_t> queues;  // by submission
-    Status status = model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
-      queues[row.id] = queue_index_.find(row.queue);
-      return true;
-    });
-    if (!status.ok()) return status;
-    return model_.reader.for_each_execution([&](const store::ExecutionRow& row) {
-      const auto queue = queues.find(row.submission);
-      executions_[row.id] = {row.command_buffer, row.parent,
-                             queue == queues.end() ? kNone : queue->second};
-      return true;
-    });
-  }
-
-  // A secondary command buffer is older than what executes it, or its parents form a circle.
-  GpuPlace place_of(store::RowId execution) {
-    auto found = executions_.find(execution);
-    if (found == executions_.end()) return {};
-    for (size_t depth = 0; found->second.parent && depth < kMaxDepth; ++depth) {
-      const auto parent = executions_.find(*found->second.parent);
-      if (parent == executions_.end()) break;
-      found = parent;
-    }
-    Execution& primary = found->second;
-    if (primary.number == kNone) {
-      primary.number = static_cast<uint32_t>(places_.command_buffers.size());
-      const std::string& name = object_names_[primary.command_buffer];
-      places_.command_buffers.push_back(name.empty() ? "command buffer" : name);
-    }
-    GpuPlace place;
-    place.queue = primary.queue;
-    place.command_buffer = primary.number;
-    return place;
-  }
-
-  Status place_commands() {
-    auto rows = model_.reader.query("SELECT id, execution FROM command_batch WHERE pass IS NULL");
-    if (!rows) return rows.error();
-    std::unordered_map<store::RowId, store::RowId> execution_of;
-    while (rows->step()) execution_of[rows->integer(0)] = rows->integer(1);
-    if (Status read = rows->status(); !read) return read;
-    for (const Batch& batch : model_.batches) {
-      const auto execution = execution_of.find(batch.id);
-      if (execution == execution_of.end()) continue;
-      const GpuPlace place = place_of(execution->second);
-      for (const uint32_t command : batch.commands) places_.commands[command] = place;
-    }
-    return {};
-  }
-
-  void set_times() {
-    if (places_.spans.empty()) return;
-    const int64_t start = places_.spans.front().begin_ns;
-    for (const GpuSpan& span : places_.spans) {
-      GpuPlace& place =
-          span.pass != kNone ? places_.passes[span.pass] : places_.commands[span.command];
-      place.begin = static_cast<double>(span.begin_ns - start);
-      place.end = static_cast<double>(span.end_ns - start);
-    }
-  }
-
-  static constexpr size_t kMaxDepth = 16;
-
-  const Model& model_;
-  GpuPlaces places_;
-  IdIndex queue_index_;
-  std::unordered_map<store::RowId, std::string> object_names_;
-  std::unordered_map<store::RowId, Execution> executions_;
-};
 
 class SpanTable {
  public:
@@ -222,8 +112,6 @@ class SpanTable {
 };
 
 }  // namespace
-
-Result<GpuPlaces> find_gpu_places(const Model& model) { return PlaceFinder(model).run(); }
 
 DataTable span_table(const Model& model, const GpuPlaces& places, DataStrings& strings) {
   return SpanTable(model, places, strings).run();
@@ -469,6 +357,29 @@ DataTable CaptureEvents::merged_passes() const {
   return table;
 }
 
+namespace {
+
+// The work of a row, which may be kNone, and how often it ran.
+using WorkOfRow = std::function<std::pair<uint32_t, uint64_t>(uint32_t row)>;
+
+void add_predicted_times(DataTable& table, uint32_t rows, const Prediction& prediction,
+                         const WorkOfRow& work_of) {
+  constexpr std::pair<const char*, uint64_t PredictedTime::*> kParts[] = {
+      {"predicted_time", &PredictedTime::time},
+      {"predicted_low", &PredictedTime::low},
+      {"predicted_high", &PredictedTime::high}};
+  for (const auto& [name, part] : kParts) {
+    DataColumn& column = table.add(name, Kind::Real);
+    for (uint32_t row = 0; row < rows; ++row) {
+      const auto [work, runs] = work_of(row);
+      const auto time = work == kNone ? std::nullopt : prediction.time_of(work);
+      column.push_real(time ? static_cast<double>((*time).*part * runs) : kNoTime);
+    }
+  }
+}
+
+}  // namespace
+
 DataTable CaptureEvents::passes() const {
   DataTable table("passes");
   DataColumn& frame = table.add("frame", Kind::Index);
@@ -498,6 +409,11 @@ DataTable CaptureEvents::passes() const {
     merged.push(merged_.group_of_pass[p]);
     place.push(places_.passes[p]);
   }
+  if (in_.prediction)
+    add_predicted_times(
+        table, static_cast<uint32_t>(model_.passes.size()), *in_.prediction, [&](uint32_t p) {
+          return std::pair(in_.prediction->works.of_pass[p], uint64_t{model_.passes[p].runs});
+        });
   return table;
 }
 
@@ -572,6 +488,14 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
     const auto placed = places_.commands.find(first);
     place.push(placed == places_.commands.end() ? GpuPlace() : placed->second);
   }
+  if (in_.prediction)
+    add_predicted_times(
+        table, static_cast<uint32_t>(rows.first_of.size()), *in_.prediction, [&](uint32_t row) {
+          const uint32_t first = rows.first_of[row];
+          const bool has_work = rows.same_call && model_.commands[first].pass == kNone;
+          return std::pair(has_work ? in_.prediction->works.of_command[first] : kNone,
+                           runs_of[row]);
+        });
   return table;
 }
 

@@ -17,6 +17,7 @@
 #include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/summary.h"
+#include "analysis/tables/table.h"
 #include "base/status.h"
 
 namespace tally::analysis {
@@ -35,6 +36,7 @@ struct DataCapture {
   std::vector<std::string> left_out;        // sentences
   bool grouped = false;                     // a row of commands stands for several
   Findings findings;                        // of the new capture; the old one of two has none
+  std::vector<Table> prediction;            // of works and of lines; empty: no calibrated device
   std::deque<DataTable> tables;
   std::vector<Metric> region_counters;
   std::string default_region_counter;

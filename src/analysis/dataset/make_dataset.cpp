@@ -18,6 +18,8 @@
 #include "analysis/diff/difference.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/diff/profile.h"
+#include "analysis/predict/prediction.h"
+#include "analysis/tables/tables.h"
 
 namespace tally::analysis {
 
@@ -206,6 +208,7 @@ void match_pictures(const PictureDifferences& pictures, uint32_t PictureDifferen
 // The sizes that a page shows without a stutter.
 constexpr size_t kMaxCommands = 200'000;
 constexpr size_t kMaxCountRows = 6'000'000;
+constexpr size_t kMaxPredicted = 50;
 
 // The metrics that any block has values of which are not executions x cost.
 Result<std::vector<bool>> counted_metrics(const Model& model) {
@@ -250,6 +253,7 @@ class CaptureBuilder {
     });
     if (!costs) return costs.error();
     costs_.emplace(std::move(*costs));
+    if (Status predicted = add_prediction(capture); !predicted) return predicted;
     if (Status added = add_commands(progress, capture); !added) return added;
     return add_egl_frames(model_, capture);
   }
@@ -264,9 +268,20 @@ class CaptureBuilder {
   const CaptureRows& rows() const { return rows_; }
 
  private:
+  Status add_prediction(DataCapture& capture) {
+    auto prediction = predict_selected(model_);
+    if (!prediction) return prediction.error();
+    prediction_ = std::move(*prediction);
+    if (prediction_ && prediction_->works.counts)
+      capture.prediction = {make_prediction_table(*prediction_, kMaxPredicted),
+                            make_predicted_line_table(*prediction_, kMaxPredicted)};
+    return {};
+  }
+
   Status add_commands(const Progress& progress, DataCapture& capture) {
-    const CaptureCode::Input input{model_,  codes_,   variants_, sources_,
-                                   *costs_, metrics_, counted_,  strings_};
+    const CaptureCode::Input input{model_,   codes_,   variants_,
+                                   sources_, *costs_,  metrics_,
+                                   counted_, strings_, prediction_ ? &*prediction_ : nullptr};
     CaptureCode code(input);
     const auto places = find_gpu_places(model_);
     if (!places) return places.error();
@@ -337,6 +352,7 @@ class CaptureBuilder {
   const std::vector<Metric> metrics_;
   std::vector<bool> counted_;  // by metric
   std::optional<BlockCosts> costs_;
+  std::optional<Prediction> prediction_;
   CaptureRows rows_;
 };
 

@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/device_model.h"
 #include "base/file.h"
 #include "catalogue/catalogue.h"
 
 namespace tally::analysis {
 namespace {
+
+using spirv::CostClass;
 
 constexpr std::string_view kGenericText =
 #include "generic_device.inc"
@@ -50,6 +53,15 @@ std::optional<spirv::CostClass> class_with_id(const std::string& id) {
   return counter ? spirv::cost_class_of(counter->number) : std::nullopt;
 }
 
+Result<DeviceCosts> costs_in(const std::string& file, std::string_view text) {
+  if (!DeviceModel::is_device_file(text))
+    return DeviceCosts::parse(file, text, DeviceCosts::generic().get());
+  auto device = DeviceModel::parse(file, text);
+  if (!device) return device.error();
+  auto costs = DeviceCosts::of(std::make_shared<const DeviceModel>(std::move(*device)));
+  return costs ? std::move(costs) : with_context(costs.error(), file);
+}
+
 }  // namespace
 
 std::shared_ptr<const DeviceCosts> DeviceCosts::generic() {
@@ -59,9 +71,9 @@ std::shared_ptr<const DeviceCosts> DeviceCosts::generic() {
 }
 
 Result<std::shared_ptr<const DeviceCosts>> DeviceCosts::load(const std::string& file) {
-  const auto text = read_small_file(file);
+  const auto text = read_small_file(file, DeviceModel::kMaxFile);
   if (!text) return text.error();
-  auto costs = parse(file, *text, generic().get());
+  auto costs = costs_in(file, *text);
   if (!costs) return costs.error();
   return std::make_shared<const DeviceCosts>(std::move(*costs));
 }
@@ -107,6 +119,20 @@ Result<DeviceCosts> DeviceCosts::parse(const std::string& file, std::string_view
     costs.thousandths_[static_cast<size_t>(*cost)] =
         static_cast<uint64_t>(std::llround(weight * 1000));
   }
+  return costs;
+}
+
+Result<DeviceCosts> DeviceCosts::of(std::shared_ptr<const DeviceModel> device) {
+  DeviceCosts costs;
+  costs.name_ = device->name;
+  const double slot = device->seconds_of(CostClass::Fma, WorkKind::Dispatch);
+  if (!(slot > 0)) return Error{"the device has no time of a multiply-add"};
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
+    const double weight = device->seconds_of(static_cast<CostClass>(c), WorkKind::Pass) / slot;
+    costs.thousandths_[c] =
+        static_cast<uint64_t>(std::llround(std::min(weight, kMaxWeight) * 1000));
+  }
+  costs.calibrated_ = std::move(device);
   return costs;
 }
 

@@ -1,5 +1,7 @@
 #include "analysis/model/timeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
@@ -159,5 +161,122 @@ FirstUses find_first_uses(const Model& model) {
   }
   return first;
 }
+
+namespace {
+
+class PlaceFinder {
+ public:
+  explicit PlaceFinder(const Model& model) : model_(model) {}
+
+  Result<GpuPlaces> run() {
+    Status status = find_queues();
+    if (status.ok()) status = find_executions();
+    if (status.ok()) status = place_commands();
+    if (!status.ok()) return status.error();
+    for (const Pass& pass : model_.passes) places_.passes.push_back(place_of(pass.row.execution));
+    auto spans = gpu_timeline(model_);
+    if (!spans) return spans.error();
+    places_.spans = std::move(*spans);
+    set_times();
+    return std::move(places_);
+  }
+
+ private:
+  struct Execution {
+    store::RowId command_buffer;
+    std::optional<store::RowId> parent;
+    uint32_t queue;
+    uint32_t number = kNone;  // into GpuPlaces::command_buffers
+  };
+
+  Status find_queues() {
+    const auto queues = model_.reader.queues();
+    if (!queues) return queues.error();
+    for (const store::QueueRow& queue : *queues) {
+      queue_index_.add(queue.id, static_cast<uint32_t>(places_.queues.size()));
+      places_.queues.push_back(queue.name.empty()
+                                   ? fmt::format("queue {}.{}", queue.family, queue.position)
+                                   : queue.name);
+    }
+    return {};
+  }
+
+  Status find_executions() {
+    const auto objects = model_.reader.objects();
+    if (!objects) return objects.error();
+    for (const store::ObjectRow& object : *objects) object_names_[object.id] = object.name;
+    std::unordered_map<store::RowId, uint32_t> queues;  // by submission
+    Status status = model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
+      queues[row.id] = queue_index_.find(row.queue);
+      return true;
+    });
+    if (!status.ok()) return status;
+    return model_.reader.for_each_execution([&](const store::ExecutionRow& row) {
+      const auto queue = queues.find(row.submission);
+      executions_[row.id] = {row.command_buffer, row.parent,
+                             queue == queues.end() ? kNone : queue->second};
+      return true;
+    });
+  }
+
+  // A secondary command buffer is older than what executes it, or its parents form a circle.
+  GpuPlace place_of(store::RowId execution) {
+    auto found = executions_.find(execution);
+    if (found == executions_.end()) return {};
+    for (size_t depth = 0; found->second.parent && depth < kMaxDepth; ++depth) {
+      const auto parent = executions_.find(*found->second.parent);
+      if (parent == executions_.end()) break;
+      found = parent;
+    }
+    Execution& primary = found->second;
+    if (primary.number == kNone) {
+      primary.number = static_cast<uint32_t>(places_.command_buffers.size());
+      const std::string& name = object_names_[primary.command_buffer];
+      places_.command_buffers.push_back(name.empty() ? "command buffer" : name);
+    }
+    GpuPlace place;
+    place.queue = primary.queue;
+    place.command_buffer = primary.number;
+    return place;
+  }
+
+  Status place_commands() {
+    auto rows = model_.reader.query("SELECT id, execution FROM command_batch WHERE pass IS NULL");
+    if (!rows) return rows.error();
+    std::unordered_map<store::RowId, store::RowId> execution_of;
+    while (rows->step()) execution_of[rows->integer(0)] = rows->integer(1);
+    if (Status read = rows->status(); !read) return read;
+    for (const Batch& batch : model_.batches) {
+      const auto execution = execution_of.find(batch.id);
+      if (execution == execution_of.end()) continue;
+      const GpuPlace place = place_of(execution->second);
+      for (const uint32_t command : batch.commands) places_.commands[command] = place;
+    }
+    return {};
+  }
+
+  void set_times() {
+    if (places_.spans.empty()) return;
+    const int64_t start = places_.spans.front().begin_ns;
+    for (const GpuSpan& span : places_.spans) {
+      GpuPlace& place =
+          span.pass != kNone ? places_.passes[span.pass] : places_.commands[span.command];
+      place.begin = static_cast<double>(span.begin_ns - start);
+      place.end = static_cast<double>(span.end_ns - start);
+    }
+  }
+
+  static constexpr size_t kMaxDepth = 16;
+
+  const Model& model_;
+  GpuPlaces places_;
+  IdIndex queue_index_;
+  std::unordered_map<store::RowId, std::string> object_names_;
+  std::unordered_map<store::RowId, Execution> executions_;
+};
+
+}  // namespace
+
+Result<GpuPlaces> find_gpu_places(const Model& model) { return PlaceFinder(model).run(); }
 
 }  // namespace tally::analysis

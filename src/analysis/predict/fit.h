@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/predict/device_model.h"
+#include "analysis/model/device_model.h"
 #include "base/status.h"
 
 namespace tally::analysis {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "analysis/predict/device_model.h"
+#include "analysis/model/device_model.h"
 #include "analysis/predict/fit.h"
 #include "spirv/testing/testing.h"
 

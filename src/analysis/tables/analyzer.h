@@ -10,25 +10,13 @@
 #include "analysis/cost/block_totals.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/shader_code.h"
+#include "analysis/predict/prediction.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"
 #include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
-
-// The full listing of one shader, with counts in the margin. Where branches are counted, a row for
-// each of their targets follows the line, or the instruction, of the branch.
-
-enum class ListingKind {
-  Source,  // the lines of its ShaderSource; the disassembly if it has none
-  Disassembly,
-};
-
-Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources& sources,
-                           const Variants& variants, const BlockTotals& totals,
-                           const BranchTotals& branches, uint32_t variant, ListingKind kind,
-                           const TableOptions& options);
 
 enum class By {
   Draw,
@@ -86,6 +74,8 @@ class Analyzer {
   Result<Table> code_table(By by, const TableOptions& options);
   By main_group() const;
   Result<const BlockTotals*> totals();
+  // Null if the selection's device is not a calibrated one.
+  Result<const Prediction*> prediction();
   bool is_listed(uint32_t variant, const BlockTotals& blocks) const;
 
   // On the heap, because the other members and the rows of tables refer to it.
@@ -95,6 +85,8 @@ class Analyzer {
   std::unique_ptr<ShaderSources> sources_;
   std::unique_ptr<Variants> variants_;
   std::unique_ptr<BlockTotals> totals_;
+  bool is_predicted_ = false;  // `prediction_` is known
+  std::optional<Prediction> prediction_;
 };
 
 // Explains why a result is empty, in one sentence for the user.

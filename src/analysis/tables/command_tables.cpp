@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <optional>
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
@@ -19,7 +20,8 @@ constexpr size_t kStages = 32;
 
 class CommandTable {
  public:
-  CommandTable(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options)
+  CommandTable(const Model& model, ShaderCodes& codes, const Prediction* prediction, GroupBy by,
+               const TableOptions& options)
       : model_(model),
         codes_(codes),
         by_(by),
@@ -27,7 +29,9 @@ class CommandTable {
         metrics_(describe_metrics(model)),
         groups_(group_commands(model, by, merged_)),
         values_(groups_.groups.size(), metrics_.size()),
-        invocations_(groups_.groups.size(), kStages) {}
+        invocations_(groups_.groups.size(), kStages) {
+    if (prediction) add_predictions(*prediction);
+  }
 
   Status count(const Progress& progress) {
     Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
@@ -58,6 +62,64 @@ class CommandTable {
       if (stage < kStages)
         invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
     });
+  }
+
+  // The predicted time of what a group runs.
+  struct Predicted {
+    PredictedTime sum;
+    bool is_whole = true;  // all of it has a time
+    bool has_some = false;
+  };
+
+  void add_predictions(const Prediction& prediction) {
+    predicted_.resize(groups_.groups.size());
+    for (uint32_t p = 0; p < groups_.group_of_pass.size(); ++p)
+      add_prediction(groups_.group_of_pass[p], prediction.time_of(prediction.works.of_pass[p]),
+                     model_.passes[p].runs);
+    const bool has_passes = !groups_.group_of_pass.empty();
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      const Command& command = model_.commands[c];
+      if (command.pass != kNone && has_passes) continue;
+      add_prediction(
+          groups_.group_of_command[c],
+          command.pass == kNone ? prediction.time_of(prediction.works.of_command[c]) : std::nullopt,
+          command.runs);
+    }
+    for (const uint32_t g : groups_.innermost_first()) {
+      const Predicted& inner = predicted_[g];
+      Predicted& outer = predicted_[groups_.groups[g].parent];
+      outer.sum.add(inner.sum, 1);
+      outer.is_whole &= inner.is_whole, outer.has_some |= inner.has_some;
+    }
+  }
+
+  void add_prediction(uint32_t group, const std::optional<PredictedTime>& time, uint32_t runs) {
+    Predicted& predicted = predicted_[group];
+    predicted.is_whole &= time.has_value();
+    predicted.has_some = true;
+    if (time) predicted.sum.add(*time, runs);
+  }
+
+  void add_predicted_times(std::vector<Field>& fields) const {
+    const auto has_time = [](const Predicted& of) { return of.is_whole && of.has_some; };
+    if (std::ranges::none_of(predicted_, has_time)) return;
+    const auto add = [&](const char* id, const char* title, const char* description,
+                         uint64_t PredictedTime::*part) {
+      fields.push_back(value_field(
+          id, title, description,
+          [this, part, has_time](size_t g) {
+            return has_time(predicted_[g]) ? Cell(predicted_[g].sum.*part) : Cell();
+          },
+          Unit::Nanoseconds));
+      fields.back().column.lacking_because =
+          "a part of them has no predicted time (tally predict says why)";
+    };
+    add("predicted_time", "predicted", "on the calibrated device, of all executions",
+        &PredictedTime::time);
+    add("predicted_low", "low", "end of the 80 % interval of predicted, or the sum of such ends",
+        &PredictedTime::low);
+    add("predicted_high", "high", "end of the 80 % interval of predicted, or the sum of such ends",
+        &PredictedTime::high);
   }
 
   void add_to_enclosing_labels() {
@@ -182,6 +244,7 @@ class CommandTable {
         Unit::Nanoseconds));
     fields.back().column.lacking = count_untimed();
     fields.back().column.lacking_because = fields[fields.size() - 2].column.lacking_because;
+    add_predicted_times(fields);
     const bool single = by_ == GroupBy::Command && !merged_;
     if (!single) {
       fields.push_back(value_field("draws", "draws", "draw commands that were executed",
@@ -256,14 +319,15 @@ class CommandTable {
   CommandGroups groups_;
   MetricMatrix values_;
   MetricMatrix invocations_;
+  std::vector<Predicted> predicted_;  // by group; empty: no device was asked for
 };
 
 }  // namespace
 
 Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const Variants& variants,
-                                 GroupBy by, const TableOptions& options,
-                                 const Progress& progress) {
-  const auto table = std::make_shared<CommandTable>(model, codes, by, options);
+                                 const Prediction* prediction, GroupBy by,
+                                 const TableOptions& options, const Progress& progress) {
+  const auto table = std::make_shared<CommandTable>(model, codes, prediction, by, options);
   if (Status counted = table->count(progress); !counted) return counted.error();
   return table->table(table, options, variants.selected_runs());
 }

@@ -81,6 +81,11 @@ struct TableOptions {
   bool header_above = false;         // a header already says what is missing from the capture
 };
 
+enum class ListingKind {
+  Source,  // the lines of its ShaderSource; the disassembly if it has none
+  Disassembly,
+};
+
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 // Counts that lack a part of the runs have no share of a whole.
 void note_uncounted_runs(Table& table, const std::vector<Metric>& metrics, const Runs& runs);

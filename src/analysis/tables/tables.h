@@ -5,6 +5,7 @@
 #include "analysis/cost/block_totals.h"
 #include "analysis/model/model.h"
 #include "analysis/model/shader_code.h"
+#include "analysis/predict/prediction.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/table_builder.h"
@@ -27,9 +28,25 @@ Result<Table> make_line_table(const Model& model, ShaderCodes& codes, ShaderSour
                               const Variants& variants, const BlockTotals& totals,
                               const BranchTotals& branches, const TableOptions& options);
 
-// Commands or groups of commands: draws, passes, pipelines, frames, labels.
+// The full listing of one shader, with counts in the margin. Where branches are counted, a row for
+// each of their targets follows the line, or the instruction, of the branch.
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                           const Variants& variants, const BlockTotals& totals,
+                           const BranchTotals& branches, uint32_t variant, ListingKind kind,
+                           const TableOptions& options);
+
+// Commands or groups of commands: draws, passes, pipelines, frames, labels. With their predicted
+// times if `prediction` is not null.
 Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const Variants& variants,
-                                 GroupBy by, const TableOptions& options, const Progress& progress);
+                                 const Prediction* prediction, GroupBy by,
+                                 const TableOptions& options, const Progress& progress);
+
+// The predicted times of a capture: of its dispatches and passes, and of its lines, the
+// longest first. `top`: rows to keep; 0: all.
+Table make_prediction_table(const Prediction& prediction, size_t top);
+Table make_predicted_line_table(const Prediction& prediction, size_t top);
+// Times of `after` as parts of those of `before`, for works that both have.
+Table make_ratio_table(const Prediction& before, const Prediction& after);
 
 // Regions of render passes, hottest first: a row for each region with counts in the selected
 // frames' passes, a column for each counter. `options.pass` restricts the table to passes with this

@@ -11,7 +11,9 @@
 #include "analysis/check/check.h"
 #include "analysis/check/snapshot.h"
 #include "analysis/diff/alignment.h"
+#include "analysis/model/model.h"
 #include "analysis/model/names.h"
+#include "analysis/predict/prediction.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -85,6 +87,7 @@ struct CheckOptions {
   std::vector<std::string> files;
   bool update = false;
   bool any_driver = false;
+  std::vector<std::string> devices;
   std::string markdown, junit, openmetrics, sarif;
   std::optional<size_t> top;
 };
@@ -169,6 +172,26 @@ struct Checked {
   std::string old_text;  // of the snapshot
 };
 
+// The driver's statistics, and predicted times: snapshots do not hold them.
+Result<analysis::CappedCounts> capped_counts(const std::string& file, const CheckOptions& options) {
+  analysis::CappedCounts counts;
+  const auto capture = store::Reader::open(file);
+  if (!capture) return capture.error();
+  if (Status added = add_statistics(*capture, counts); !added) return added.error();
+  if (options.devices.empty()) return counts;
+  const auto model = analysis::open_model(file);
+  if (!model) return model.error();
+  for (const std::string& name : options.devices) {
+    auto device = analysis::DeviceModel::load(name);
+    if (!device) return device.error();
+    const auto prediction = analysis::predict(
+        *model, std::make_shared<const analysis::DeviceModel>(std::move(*device)));
+    if (!prediction) return with_context(prediction.error(), file);
+    add_times(*prediction, counts);
+  }
+  return counts;
+}
+
 // The error is one of the user's input, which `status` says: kFailed, or kNo if the capture is
 // incomplete.
 Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options, int& status) {
@@ -185,11 +208,9 @@ Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options,
     status = kNo;
     return Error{pair.capture + ": capture is incomplete; tally report says what is missing"};
   }
-  const auto capture = store::Reader::open(pair.capture);
-  if (!capture) return capture.error();
-  const auto statistics = analysis::statistic_counts(*capture);
-  if (!statistics) return statistics.error();
-  auto result = check(*snapshot, *limits, *profile, *statistics, TALLY_VERSION);
+  const auto capped = capped_counts(pair.capture, options);
+  if (!capped) return capped.error();
+  auto result = check(*snapshot, *limits, *profile, *capped, TALLY_VERSION);
   if (!result) return result.error();
   if (Status good = comparable(pair, *snapshot, *result, options); !good) return good.error();
   return Checked{
@@ -295,6 +316,12 @@ void add_check(CLI::App& app, Action& chosen) {
                     "Write the counts of the captures into the snapshots, and print a patch");
   command->add_flag("--any-driver", options->any_driver,
                     "Compare also with a snapshot of another driver or driver version");
+  command
+      ->add_option("--device", options->devices,
+                   "Predict times on this device for the limits of kind time: a file made by tally "
+                   "calibrate; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   const auto output = [&](const char* name, std::string& file, const char* what) {
     command->add_option(name, file, what)->type_name("FILE");
   };

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/predict/capture_work.h"
-#include "analysis/predict/device_model.h"
+#include "analysis/model/device_model.h"
+#include "analysis/predict/prediction.h"
 #include "analysis/predict/fit.h"
 #include "base/file.h"
 #include "cli/command.h"

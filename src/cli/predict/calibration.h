@@ -1,7 +1,7 @@
 // Measures what a device takes for known work: the kernels of calibrate.comp and calibrate.frag.
 #pragma once
 
-#include "analysis/predict/device_model.h"
+#include "analysis/model/device_model.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/predict/gpu.h"

@@ -25,13 +25,19 @@ constexpr size_t kCauses = 10;  // in a document
 
 ValuePair values_of(const Finding& finding) { return {finding.before, finding.after}; }
 
+// A time is the low end of an interval: it takes at least so long.
+std::string now_text(const Finding& finding) {
+  return finding.is_time() ? "at least " + duration_text(static_cast<double>(finding.after))
+                           : with_separators(finding.after);
+}
+
 Row row_of(const Finding& finding) {
   const bool counted_before = finding.before != 0 || !finding.is_cap();
   return {finding.key.kind,
           finding.key.name,
           finding.key.metric,
           counted_before ? with_separators(finding.before) : std::string(),
-          with_separators(finding.after),
+          now_text(finding),
           counted_before ? signed_text(values_of(finding)) : std::string(),
           counted_before ? percent_text(values_of(finding)) : std::string(),
           finding.limit.text};
@@ -97,7 +103,7 @@ std::vector<std::string> how_to_accept(const SceneCheck& check) {
       std::filesystem::path(check.snapshot).replace_extension(".limits").string();
   for (const auto& [line, finding] : largest) {
     lines.push_back(fmt::format("raise the limit {} in {}:{}: {} has {}", finding->limit.text,
-                                limits, line, finding->key.name, with_separators(finding->after)));
+                                limits, line, finding->key.name, now_text(*finding)));
   }
   return lines;
 }
@@ -154,7 +160,9 @@ std::string xml(const std::string& text) {
 
 std::string finding_text(const Finding& finding) {
   if (finding.is_cap())
-    return fmt::format("{}: {}, limit {}", finding.key.metric, finding.after, finding.limit.text);
+    return fmt::format("{}: {}, limit {}", finding.key.metric,
+                       finding.is_time() ? now_text(finding) : std::to_string(finding.after),
+                       finding.limit.text);
   return fmt::format("{}: {}, was {}, limit {}", finding.key.metric, finding.after, finding.before,
                      finding.limit.text);
 }

@@ -189,6 +189,12 @@ Json heatmap_json(const analysis::RegionMap& map, const std::string& file) {
 
 std::string capture_json_text(const Summary& summary) { return json_text(capture_json(summary)); }
 
+std::string table_json_text(const Table& table) {
+  std::string text;
+  write_table(table, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
 void write_json(const Summary& summary, const std::vector<Table>& tables, const Output& out) {
   write_capture(summary, out);
   out("  \"tables\": [");

@@ -20,6 +20,8 @@ void write_json(const analysis::Summary& summary, const std::vector<analysis::Ta
                 const Output& out);
 // The member `capture` alone, on one line.
 std::string capture_json_text(const analysis::Summary& summary);
+// A member of `tables` alone.
+std::string table_json_text(const analysis::Table& table);
 // Describes a heatmap that was written to `file`.
 void write_json(const analysis::Summary& summary, const analysis::RegionMap& map,
                 const std::string& file, const Output& out);

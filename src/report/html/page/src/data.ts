@@ -61,6 +61,13 @@ export interface MemoryRow {
   bytes: number; sectors: number; extra_passes: number; texels: number;
 }
 
+// A member of `tables` of `report --format json`.
+export interface JsonTable {
+  title: string; total_rows: number; notes: string[];
+  columns: { id: string; title: string; unit: string; description: string }[];
+  rows: { [id: string]: string | number | null }[];
+}
+
 export interface Capture {
   info: any;                       // the member `capture` of `report --format json`
   metrics: Metric[];               // "executions" is one of them, normally the first; may be empty (EGL only)
@@ -70,6 +77,7 @@ export interface Capture {
   findings: Finding[];             // of the whole new capture, the largest share first; [] for the old one of two
   memory: MemoryRow[];             // of `run --memory`, the most bytes first; [] for the old one of two
   memory_left_out: number;         // further ones
+  prediction: JsonTable[];         // of works and of lines, with a calibrated --device; else []
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
   // (same frame, pass, pipeline, label and call, first uses of pipelines apart; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';
@@ -82,7 +90,8 @@ export interface Capture {
     merged_passes: Table; // the passes as `report --by pass --merge` merges them: name(str), label(labels), match
     passes: Table;        // frame(frames), number, name(str, with its size), label(labels), attachments(str), width, height,
                           // pixels (of its layers, in all its runs), gpu_time(f64), first_use(u8 bool), begin(f64), end(f64): ns on the GPU's clock since the first
-                          // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes)
+                          // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes); with a calibrated
+                          // --device predicted_time, predicted_low, predicted_high (f64 ns, of all runs; NaN: no time)
     queues: Table;        // name(str)
     pipelines: Table;     // name(str), hash(str), bind_point(str), match
     shaders: Table;       // those that ran; "(unknown)" has the counts of stages that the capture does not name. name(str, as reports show it), stage(str), entry_point(str), hash(str),
@@ -96,7 +105,7 @@ export interface Capture {
                           // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, vertices (that counted
                           // draws name, of all instances), unknown_vertices (draws without), primitives (that counted
                           // draws name, of all instances), unknown_primitives (draws without), gpu_time(f64),
-                          // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32)
+                          // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32), predicted_* as of passes
                           // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
                           // grouped: call may be "draws" or "dispatches", of several calls
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one

@@ -79,6 +79,18 @@ const shadedPerVertex = shadedPer('shaded_per_vertex', 'shaded/vertex',
 const shadedPerPrimitive = shadedPer('shaded_per_primitive', 'shaded/primitive',
   'invocations of vertex shaders for each primitive that draws name, of all their instances; empty where the device or the indices decide how many');
 
+const kPredicted = [['predicted_time', 'predicted', 'on the calibrated device, of all executions'],
+  ['predicted_low', 'low', 'end of the 80 % interval of predicted, or the sum of such ends'],
+  ['predicted_high', 'high', 'end of the 80 % interval of predicted, or the sum of such ends']] as const;
+
+// Predicted times, where a row has one: `values(id)` are those of the rows.
+function predictedFields(model: Model, values: (id: string) => (Exact | null)[]): Field[] {
+  if (!model.t('passes').has('predicted_time')) return [];
+  const columns = kPredicted.map(([id]) => values(id));
+  if (columns[0].every((value) => value === null)) return [];
+  return kPredicted.map(([id, title, description], i) => number(id, title, description, 'ns', (r) => columns[i][r]));
+}
+
 class Grouping {
   readonly identities: string[] = [];
   readonly first: number[] = [];  // a command, or -1
@@ -211,6 +223,15 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     [of, (i) => time[at(i)], (i) => (own || inPass[at(i)] < 0) && !!firstUse[at(i)] === first],
     [ofPass, (i) => passTime[passes[i]], (i) => !!passFirst[passes[i]] === first]]));
   const lazy = <T>(make: () => T) => { let made: T | undefined; return () => (made ??= make()); };
+  // The time of a pass includes its draws; a row with a part that has no time has none.
+  const predicted = (id: string) => {
+    const own = table.times(id), ofPasses = model.t('passes').times(id), sums: number[] = new Array(size).fill(0), has = new Uint8Array(size);
+    const take = (row: number, value: number) => { if (row >= 0) sums[row] += value, has[row] = 1; };
+    of.forEach((row, i) => { if (inPass[at(i)] < 0 || !ofPass.length) take(row, own[at(i)]); });
+    ofPass.forEach((row, i) => take(row, ofPasses[passes[i]]));
+    for (const row of nested) if (has[row]) take(groups.parent[row], sums[row]);
+    return sums.map((value, row) => (has[row] && !Number.isNaN(value) ? value : null));
+  };
   const draws = lazy(() => sum((c) => (kind[c] === 0 ? runs[c] : 0)));
   const others = lazy(() => sum((c) => (kind[c] === 0 ? 0 : runs[c])));
   const values = table.index('values');
@@ -221,6 +242,7 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
   fields.push(
     number('gpu_time', 'GPU time', 'between timestamps around it, including the work of counting; without first uses of pipelines', 'ns', (r) => gpu()[r]),
     number('first_use_time', 'first use', 'GPU time of commands that use a pipeline for the first time in the capture; not part of GPU time', 'ns', (r) => first()[r], false),
+    ...predictedFields(model, predicted),
     number('draws', 'draws', 'draw commands that were executed', 'count', (r) => draws()[r]),
     number('dispatches', 'dispatches', 'other action commands that were executed', 'count', (r) => others()[r]));
   if (by === 'pass' || by === 'label' || by === 'frame')
@@ -287,6 +309,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       ...keyFields(model, 'similar', at, () => -1, () => -1),
       number('gpu_time', 'GPU time', 'between timestamps around it, including the work of counting', 'ns', timed(false)),
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
+      ...predictedFields(model, (id) => { const own = table.times(id); return Array.from({ length: size }, (_, r) => (Number.isNaN(own[at(r)]) ? null : own[at(r)])); }),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
       shadedPerVertex((r) => shaded(at(r)), (r) => vertices[at(r)], (r) => unknown[at(r)]),
       shadedPerPrimitive((r) => shaded(at(r)), (r) => primitives[at(r)], (r) => unknownPrimitives[at(r)]),

@@ -129,7 +129,11 @@ struct DeviceModel {
   double seconds_of(spirv::CostClass cost, WorkKind kind) const;
   WorkTime time_of(const Work& work) const;
 
+  static constexpr size_t kMaxFile = size_t{16} << 20;  // bytes
+
   std::string to_json() const;
+  // True if the text begins like a device file of any version.
+  static bool is_device_file(std::string_view text);
   // `file` is named in errors.
   static Result<DeviceModel> parse(const std::string& file, std::string_view text);
   static Result<DeviceModel> load(const std::string& file);

@@ -1,4 +1,4 @@
-#include "analysis/predict/device_model.h"
+#include "analysis/model/device_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,6 @@ constexpr std::string_view kFormat = "tally-device";
 constexpr int kVersion = 3;
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
-constexpr size_t kLargestFile = size_t{16} << 20;
 
 // Limits of the errors over programs that a prediction did not see; beyond them no time is stated.
 constexpr double kMinSpearman = 0.95;
@@ -321,6 +320,11 @@ std::string DeviceModel::to_json() const {
   return json.dump(1, ' ', false, NumberJson::error_handler_t::replace) + "\n";
 }
 
+bool DeviceModel::is_device_file(std::string_view text) {
+  constexpr size_t kHead = 64;  // the format is the first member
+  return text.substr(0, kHead).find(kFormat) != std::string_view::npos;
+}
+
 Result<DeviceModel> DeviceModel::parse(const std::string& file, std::string_view text) {
   bool too_deep = false;
   const NumberJson json = NumberJson::parse(
@@ -347,7 +351,7 @@ Result<DeviceModel> DeviceModel::parse(const std::string& file, std::string_view
 }
 
 Result<DeviceModel> DeviceModel::load(const std::string& file) {
-  const auto text = read_small_file(file, kLargestFile);
+  const auto text = read_small_file(file, kMaxFile);
   if (!text) return text.error();
   return parse(file, *text);
 }

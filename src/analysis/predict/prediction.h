@@ -1,14 +1,15 @@
 // The work of a capture as the model of a device needs it: exact counts of each dispatch and render
-// pass, without what compilers remove, and their times.
+// pass, without what compilers remove, and their times; and what the work takes on such a device.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/model/device_model.h"
 #include "analysis/model/shader_code.h"
-#include "analysis/predict/device_model.h"
 #include "base/status.h"
 
 namespace tally::analysis {
@@ -34,6 +35,8 @@ struct WorkBlock {
 struct CaptureWorks {
   std::vector<CapturedWork> works;  // in the order of their first execution
   std::vector<WorkBlock> blocks;
+  std::vector<uint32_t> of_pass,
+      of_command;       // the work of each; of a command in a pass: the pass's
   std::string device;   // that ran them
   bool counts = false;  // some command was counted
 };
@@ -51,6 +54,39 @@ struct LineTime {
 // Longest first; lines of equal name and shader are one.
 std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const CaptureWorks& works,
                                  const DeviceModel& device);
+
+// A predicted time and the ends of its 80 % interval, in nanoseconds.
+struct PredictedTime {
+  uint64_t time = 0, low = 0, high = 0;
+
+  // `runs` times another one.
+  void add(const PredictedTime& other, uint64_t runs) {
+    time += other.time * runs, low += other.low * runs, high += other.high * runs;
+  }
+};
+
+struct Prediction {
+  std::shared_ptr<const DeviceModel> device;
+  CaptureWorks works;
+  std::vector<WorkTime> times;  // by work: what the model says
+  std::vector<LineTime> lines;
+
+  bool is_modelled(size_t work) const;
+  // One execution of a work takes this; nullopt: status_of says why there is no time.
+  std::optional<PredictedTime> time_of(size_t work) const;
+  // "interval of 80 %", "order only", "extrapolated", "not counted"
+  std::string status_of(size_t work) const;
+  // The modelled seconds of all executions of all works.
+  double total() const;
+  // The device, and why works of a kind have no time: a sentence each.
+  std::vector<std::string> notes() const;
+};
+
+// It is an error if a shader that was counted has no code in the capture. A capture without counts
+// has works that are not modelled.
+Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel> device);
+// On the device of the model's selection; nullopt if it is not a calibrated one.
+Result<std::optional<Prediction>> predict_selected(const Model& model);
 
 // Adds the works of a program to `device.program_works`: the counts of one capture, and the times
 // of another, which counted nothing, on this device.

@@ -1,10 +1,11 @@
-#include "analysis/predict/capture_work.h"
+#include "analysis/predict/prediction.h"
 
 #include <fmt/format.h>
 #include <vulkan/vulkan_core.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,7 +17,7 @@
 #include "analysis/model/counts.h"
 #include "analysis/model/model.h"
 #include "analysis/model/names.h"
-#include "analysis/tables/command_groups.h"
+#include "analysis/model/timeline.h"
 
 namespace tally::analysis {
 namespace {
@@ -66,27 +67,27 @@ class WorkFinder {
         static_cast<double>(attachments.is_array() ? attachments.size() : 0) * pass.row.width *
         pass.row.height * std::max(pass.row.layers, 1U);
     result_.works[work].runs += pass.runs;
-    work_of_pass_.push_back(work);
+    result_.of_pass.push_back(work);
   }
 
   void add_command(const Command& command) {
     if (command.pass != kNone) {
-      work_of_command_.push_back(work_of_pass_[command.pass]);
+      result_.of_command.push_back(result_.of_pass[command.pass]);
     } else {
       const std::string call =
           command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
       const std::string hash =
           command.pipeline == kNone ? std::string() : model_.pipelines[command.pipeline].hash;
       const std::string name = fmt::format("{} {}", pipeline_name(model_, command.pipeline), call);
-      work_of_command_.push_back(
+      result_.of_command.push_back(
           work_of(fmt::format("command|{}|{}|{}", hash, call, label_of(command.label)), name,
                   WorkKind::Dispatch));
-      result_.works[work_of_command_.back()].runs += command.runs;
+      result_.works[result_.of_command.back()].runs += command.runs;
       if (command.call != kNone)
-        result_.works[work_of_command_.back()].work.workgroups +=
+        result_.works[result_.of_command.back()].work.workgroups +=
             command.runs * workgroups_of(model_.calls[command.call]);
     }
-    result_.works[work_of_command_.back()].work.commands += command.runs;
+    result_.works[result_.of_command.back()].work.commands += command.runs;
   }
 
   // 0 for indirect dispatches, whose size is not in the call.
@@ -101,16 +102,17 @@ class WorkFinder {
     return known ? product : 0;
   }
 
-  // Each execution alone, so that the first use of a pipeline has no time.
+  // Without first uses of pipelines.
   void note_times() {
-    const CommandGroups passes = group_commands(model_, GroupBy::Pass, false);
-    for (uint32_t p = 0; p < model_.passes.size(); ++p)
-      note_time(work_of_pass_[p], passes.groups[passes.group_of_pass[p]], model_.passes[p].runs);
-    const CommandGroups commands = group_commands(model_, GroupBy::Command, false);
+    const FirstUses first_uses = find_first_uses(model_);
+    for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+      const Pass& pass = model_.passes[p];
+      if (!first_uses.passes[p]) note_time(result_.of_pass[p], pass.row.gpu_time_ns, pass.runs);
+    }
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
-      if (model_.commands[c].pass == kNone)
-        note_time(work_of_command_[c], commands.groups[commands.group_of_command[c]],
-                  model_.commands[c].runs);
+      const Command& command = model_.commands[c];
+      if (command.pass == kNone && !first_uses.commands[c])
+        note_time(result_.of_command[c], command.gpu_time_ns, command.runs);
     }
     for (uint32_t w = 0; w < times_.size(); ++w) {
       std::vector<double>& times = times_[w];
@@ -120,16 +122,16 @@ class WorkFinder {
     }
   }
 
-  void note_time(uint32_t work, const CommandGroup& group, uint32_t runs) {
-    if (group.gpu_time_ns && *group.gpu_time_ns > 0)
-      times_[work].push_back(static_cast<double>(*group.gpu_time_ns) * 1e-9 / std::max(runs, 1U));
+  void note_time(uint32_t work, std::optional<int64_t> nanoseconds, uint32_t runs) {
+    if (nanoseconds && *nanoseconds > 0)
+      times_[work].push_back(static_cast<double>(*nanoseconds) * 1e-9 / std::max(runs, 1U));
   }
 
   void note_uncounted() {
     for (const Batch& batch : model_.batches) {
       for (const uint32_t command : batch.commands) {
         if (batch.counted) result_.counts = true;
-        if (!batch.counted) result_.works[work_of_command_[command]].counted = false;
+        if (!batch.counted) result_.works[result_.of_command[command]].counted = false;
       }
     }
   }
@@ -137,7 +139,7 @@ class WorkFinder {
   Status count() {
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, double> executions;
     Status visited = visit_block_executions(model_, {}, [&](const BlockExecutions& block) {
-      executions[{work_of_command_[block.command], block.shader, block.block}] +=
+      executions[{result_.of_command[block.command], block.shader, block.block}] +=
           static_cast<double>(block.executions);
     });
     if (!visited) return visited;
@@ -176,7 +178,7 @@ class WorkFinder {
     };
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Access> accesses;
     Status visited = visit_site_values(model_, {}, [&](const SiteValue& site) {
-      const uint32_t work = work_of_command_[site.command];
+      const uint32_t work = result_.of_command[site.command];
       const auto value = static_cast<double>(site.value);
       Access& access = accesses[{work, site.shader, site.site}];
       if (site.slot == spirv::SiteSlot::RequestedBytes) access.bytes += value;
@@ -204,8 +206,7 @@ class WorkFinder {
   ShaderCodes& codes_;
   const LabelPaths labels_;
   std::map<std::string, uint32_t> numbers_;  // of works, by key
-  std::vector<uint32_t> work_of_pass_, work_of_command_;
-  std::vector<std::vector<double>> times_;  // by work
+  std::vector<std::vector<double>> times_;   // by work
   CaptureWorks result_;
 };
 
@@ -259,6 +260,91 @@ std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const C
   }
   std::ranges::stable_sort(lines, std::greater(), &LineTime::seconds);
   return lines;
+}
+
+bool Prediction::is_modelled(size_t work) const {
+  const CapturedWork& of = works.works[work];
+  return of.counted && of.work.invocations > 0;
+}
+
+namespace {
+
+// The errors of programs if they allow to state times of a kind, or why not.
+struct KindErrors {
+  const ProgramErrors* errors = nullptr;
+  std::string why_not;
+};
+
+KindErrors errors_of(const DeviceModel& device, WorkKind kind) {
+  const auto& errors = device.errors[static_cast<size_t>(kind)];
+  if (!errors) return {nullptr, "no program was measured (tally calibrate --programs)"};
+  return {&*errors, errors->why_no_time()};
+}
+
+bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
+  return time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
+         std::ranges::count(errors.bounds, time.bound) != 0;
+}
+
+}  // namespace
+
+std::optional<PredictedTime> Prediction::time_of(size_t work) const {
+  const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
+  if (!is_modelled(work) || !why_not.empty() || !is_in_range(*errors, times[work]))
+    return std::nullopt;
+  const auto nanoseconds = [&](double error) {
+    return static_cast<uint64_t>(
+        std::llround(times[work].seconds * std::exp(errors->shift + error) * 1e9));
+  };
+  return PredictedTime{nanoseconds(0), nanoseconds(*errors->low), nanoseconds(*errors->high)};
+}
+
+std::string Prediction::status_of(size_t work) const {
+  if (!is_modelled(work)) return "not counted";
+  const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
+  if (!why_not.empty()) return "order only";
+  return is_in_range(*errors, times[work]) ? "interval of 80 %" : "extrapolated";
+}
+
+double Prediction::total() const {
+  double total = 0;
+  for (size_t w = 0; w < times.size(); ++w)
+    if (is_modelled(w)) total += times[w].seconds * works.works[w].runs;
+  return total;
+}
+
+std::vector<std::string> Prediction::notes() const {
+  std::vector<std::string> notes = {
+      fmt::format("Device: {} ({}), calibrated {}", device->name, device->driver, device->date)};
+  for (size_t k = 0; k < kWorkKinds; ++k) {
+    const auto kind = static_cast<WorkKind>(k);
+    const bool has_some = std::ranges::any_of(
+        works.works, [&](const CapturedWork& work) { return work.work.kind == kind; });
+    const std::string why_not = errors_of(*device, kind).why_not;
+    if (has_some && !why_not.empty())
+      notes.push_back(
+          fmt::format("No time of a {}, only order and share: {}", name_of(kind), why_not));
+  }
+  return notes;
+}
+
+Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel> device) {
+  ShaderCodes codes(model, ShaderCodes::Compiler::Gpu);
+  auto works = works_of(model, codes);
+  if (!works) return works.error();
+  Prediction prediction{std::move(device), std::move(*works), {}, {}};
+  for (const CapturedWork& work : prediction.works.works)
+    prediction.times.push_back(prediction.device->time_of(work.work));
+  prediction.lines = line_times(model, codes, prediction.works, *prediction.device);
+  return prediction;
+}
+
+Result<std::optional<Prediction>> predict_selected(const Model& model) {
+  const DeviceCosts* const device = model.selection.device.get();
+  if (!device || !device->calibrated()) return std::optional<Prediction>();
+  auto prediction = predict(model, device->calibrated());
+  if (!prediction) return prediction.error();
+  return std::optional(std::move(*prediction));
 }
 
 Status add_program(const std::string& counted, const std::string& plain, DeviceModel& device) {

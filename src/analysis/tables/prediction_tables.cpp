@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/tables/tables.h"
+
+namespace tally::analysis {
+namespace {
+
+Column text_column(const char* id, const char* title, const char* description) {
+  return {.id = id, .title = title, .role = ColumnRole::Key, .description = description};
+}
+
+Column number_column(const char* id, const char* title, Unit unit, const char* description) {
+  return {.id = id, .title = title, .unit = unit, .description = description, .adds_up = false};
+}
+
+Cell share_of(double seconds, double total) {
+  return total > 0 ? Cell(100 * seconds / total) : Cell();
+}
+
+}  // namespace
+
+Table make_prediction_table(const Prediction& of, size_t top) {
+  Table table;
+  table.id = "prediction";
+  table.title = "Dispatches and passes, by predicted share";
+  table.columns = {
+      text_column("work", "dispatch or pass", "pipeline and call, or name and size of the pass"),
+      number_column("share", "share", Unit::Percent, "of the predicted time of all"),
+      text_column("bound", "bound by", "the resource that takes longest"),
+      number_column("runs", "runs", Unit::Count, "executions in the capture"),
+      number_column("time", "time", Unit::Nanoseconds, "of one execution"),
+      number_column("low", "low", Unit::Nanoseconds, "end of the 80 % interval"),
+      number_column("high", "high", Unit::Nanoseconds, "end of the 80 % interval"),
+      text_column("status", "status", "what the numbers are")};
+  const double total = of.total();
+  const auto all_runs_of = [&](size_t w) {
+    return of.is_modelled(w) ? of.times[w].seconds * of.works.works[w].runs : -1;
+  };
+  std::vector<size_t> order;
+  for (size_t w = 0; w < of.times.size(); ++w) order.push_back(w);
+  std::ranges::stable_sort(order, std::greater(), all_runs_of);
+  table.total_rows = order.size();
+  if (top != 0 && top < order.size()) order.resize(top);
+  for (const size_t w : order) {
+    const CapturedWork& work = of.works.works[w];
+    const bool modelled = of.is_modelled(w);
+    Row row = {work.name, modelled ? share_of(all_runs_of(w), total) : Cell(),
+               modelled ? of.times[w].bound : std::string(), static_cast<uint64_t>(work.runs)};
+    if (const auto time = of.time_of(w)) {
+      row.insert(row.end(), {time->time, time->low, time->high});
+    } else {
+      row.insert(row.end(), 3, Cell());
+    }
+    row.emplace_back(of.status_of(w));
+    table.rows.push_back(std::move(row));
+  }
+  table.notes = of.notes();
+  return table;
+}
+
+Table make_predicted_line_table(const Prediction& of, size_t top) {
+  Table table;
+  table.id = "predicted_line";
+  table.title = "Lines, by predicted share";
+  table.columns = {text_column("line", "line", "source file and line"),
+                   text_column("shader", "shader", "name and stage"),
+                   number_column("share", "share", Unit::Percent, "of the predicted time of all"),
+                   text_column("bound", "mostly", "the resource that the line uses most")};
+  const double total = of.total();
+  for (const LineTime& line : of.lines) {
+    if (top != 0 && table.rows.size() == top) break;
+    if (total > 0 && line.seconds > 0)
+      table.rows.push_back({line.line, line.shader, share_of(line.seconds, total), line.bound});
+  }
+  table.total_rows = of.lines.size();
+  return table;
+}
+
+Table make_ratio_table(const Prediction& before, const Prediction& after) {
+  Table table;
+  table.id = "ratio";
+  table.title = "Predicted time of one execution, second capture / first";
+  table.columns = {
+      text_column("work", "dispatch or pass", "pipeline and call, or name and size of the pass"),
+      text_column("ratio", "ratio", "of the times; 1: equal"),
+      text_column("interval", "interval of 80 %", "of the ratio"),
+      text_column("bound", "bound by", "the resource that takes longest, before and after")};
+  std::map<std::string, size_t> first;
+  for (size_t w = 0; w < before.times.size(); ++w) first.emplace(before.works.works[w].name, w);
+  const auto& errors = after.device->ratio_errors;
+  const bool has_interval = errors && errors->low;
+  size_t left_out = 0;
+  for (size_t w = 0; w < after.times.size(); ++w) {
+    const std::string& name = after.works.works[w].name;
+    const auto found = first.find(name);
+    if (found == first.end() || !after.is_modelled(w) || !before.is_modelled(found->second)) {
+      ++left_out;
+      continue;
+    }
+    const WorkTime &old = before.times[found->second], &now = after.times[w];
+    const double ratio = now.seconds / old.seconds;
+    table.rows.push_back({name, fmt::format("{:.3f}", ratio),
+                          has_interval
+                              ? fmt::format("{:.3f} to {:.3f}", ratio * std::exp(*errors->low),
+                                            ratio * std::exp(*errors->high))
+                              : std::string(),
+                          old.bound == now.bound ? now.bound : old.bound + " -> " + now.bound});
+  }
+  table.total_rows = table.rows.size();
+  table.notes = {
+      after.notes().front(),
+      has_interval
+          ? "The interval comes from ratios of different works of a program; two versions of one "
+            "work usually share more of their errors."
+          : "No interval: it needs at least nine measured programs with two works (tally calibrate "
+            "--programs)."};
+  if (left_out != 0)
+    table.notes.push_back(
+        fmt::format("Left out: {} of the second capture, which the first has not, or of which one "
+                    "was not counted",
+                    left_out));
+  return table;
+}
+
+}  // namespace tally::analysis
