@@ -1,6 +1,8 @@
 // Generates tokens with llama.cpp as it is in a Node add-on, without Node, always taking the
-// likeliest one. Prints the tokens; the time for the prompt and for each token goes to stderr.
-// Usage: llama ADDON MODEL PROMPT TOKENS [FLASH]     FLASH: 1 turns flash attention on
+// likeliest one. Prints the tokens; the time for the prompt and for each token goes to stderr: with
+// several rounds, which begin with an empty context and must give the same tokens, the medians of
+// all but the first two.
+// Usage: llama ADDON MODEL PROMPT TOKENS [FLASH [ROUNDS]]     FLASH: 1 turns flash attention on
 #include "llama.h"
 
 #include <dlfcn.h>
@@ -29,6 +31,13 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// The median without the first two rounds, where there are more.
+double usual(std::vector<double> times) {
+  if (times.size() > 2) times.erase(times.begin(), times.begin() + 2);
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 void log_warnings(ggml_log_level level, const char* text, void*) {
   if (level >= GGML_LOG_LEVEL_WARN || std::strstr(text, "matrix cores")) std::fputs(text, stderr);
 }
@@ -42,6 +51,7 @@ int main(int argc, char** argv) {
   const char* prompt = argv[3];
   const int count = std::atoi(argv[4]);
   const bool flash = argc > 5 && std::atoi(argv[5]) != 0;
+  const int rounds = argc > 6 ? std::max(std::atoi(argv[6]), 1) : 1;
 
   FIND(llama_log_set)(log_warnings, nullptr);
   FIND(llama_backend_init)();
@@ -68,23 +78,32 @@ int main(int argc, char** argv) {
   auto* const batch_of = FIND(llama_batch_get_one);
   auto* const decode = FIND(llama_decode);
   auto* const logits_of = FIND(llama_get_logits_ith);
-  const double begin = seconds();
-  double first = begin;
-  std::vector<llama_token> output;
-  for (int i = 0; i < count; ++i) {
-    llama_token last = i ? output.back() : 0;
-    if (decode(context, i ? batch_of(&last, 1) : batch_of(input.data(), length)) != 0) return 6;
-    const float* logits = logits_of(context, -1);
-    output.push_back(static_cast<llama_token>(std::max_element(logits, logits + words) - logits));
-    if (i == 0) first = seconds();
+  auto* const clear = FIND(llama_memory_clear);
+  auto* const memory = FIND(llama_get_memory)(context);
+  std::vector<llama_token> output, expected;
+  std::vector<double> prompts, tokens;  // seconds
+  for (int round = 0; round < rounds; ++round) {
+    clear(memory, true);
+    output.clear();
+    const double begin = seconds();
+    double first = begin;
+    for (int i = 0; i < count; ++i) {
+      llama_token last = i ? output.back() : 0;
+      if (decode(context, i ? batch_of(&last, 1) : batch_of(input.data(), length)) != 0) return 6;
+      const float* logits = logits_of(context, -1);
+      output.push_back(static_cast<llama_token>(std::max_element(logits, logits + words) - logits));
+      if (i == 0) first = seconds();
+    }
+    prompts.push_back(first - begin);
+    tokens.push_back((seconds() - first) / std::max(count - 1, 1));
+    if (round == 0) expected = output;
+    if (output != expected) return std::fputs("a round gave other tokens\n", stderr), 7;
   }
-  const double end = seconds();
   std::printf("%d tokens in the prompt:", length);
   for (llama_token token : output) std::printf(" %d", token);
   std::puts("");
   std::fflush(stdout);
-  std::fprintf(stderr, "prompt %.3f s, %.3f ms a token\n", first - begin,
-               1e3 * (end - first) / std::max(count - 1, 1));
+  std::fprintf(stderr, "prompt %.4f s, %.3f ms a token\n", usual(prompts), 1e3 * usual(tokens));
   FIND(llama_free)(context);
   FIND(llama_model_free)(model);
   FIND(llama_backend_free)();
