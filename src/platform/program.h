@@ -54,7 +54,8 @@ std::string vulkan_loader();
 bool loader_reads_folders();
 
 // Where the loader ignores the variables that name layers, because Windows elevates this process,
-// they are in the registry for the lifetime of this object.
+// they are in the registry for the lifetime of this object. If this process is ended by force,
+// another of this program removes them.
 class LayerFolders {
  public:
   // Says nothing; problem() does.
@@ -63,10 +64,14 @@ class LayerFolders {
   LayerFolders& operator=(const LayerFolders&) = delete;
   ~LayerFolders();
 
+  // The loader ignores variables here, so it asks the registry.
+  bool are_in_registry() const;
   const std::string& problem() const { return problem_; }
 
  private:
-  std::vector<std::string> added_;
+  struct Held;
+
+  std::unique_ptr<Held> held_;
   std::string problem_;
 };
 

@@ -100,6 +100,9 @@ DoctorFacts gather_facts() {
   DoctorFacts facts;
   facts.environment = current_environment();
   facts.is_linux = platform::loader_reads_folders();
+  facts.tally = own_executable();
+  facts.has_steam = facts.is_linux &&
+                    !platform::find_program("steam", value_of(facts.environment, "PATH")).empty();
   if (auto layers = find_layers(own_executable()); layers.ok()) {
     facts.layer_load_errors = load_errors(*layers);
     facts.layers = std::move(*layers);
@@ -112,6 +115,7 @@ DoctorFacts gather_facts() {
     const platform::LayerFolders named_folders(facts.layers->all_folders());
     if (!named_folders.problem().empty())
       facts.layer_load_errors.push_back(named_folders.problem());
+    facts.layers_in_registry = named_folders.are_in_registry();
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
   }
   const auto folder = TemporaryFolder::make();

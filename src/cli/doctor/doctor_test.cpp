@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
+
 #include "cli/doctor/device_support.h"
 #include "cli/doctor/findings.h"
 #include "cli/doctor/probe.h"
@@ -137,11 +139,34 @@ TEST(Doctor, reports_layers_that_cannot_be_loaded_or_found) {
   EXPECT_THAT(problems(facts), HasSubstr("not found"));
 }
 
+TEST(Doctor, says_what_a_container_of_steam_needs) {
+  const auto remedy = [](const char* tally, bool has_steam) {
+    DoctorFacts facts = healthy();
+    facts.tally = tally;
+    facts.has_steam = has_steam;
+    EXPECT_EQ(problems(facts), "");
+    const auto findings = examine(facts);
+    const auto found =
+        std::ranges::find_if(findings, [](const Finding& one) { return one.subject == "Steam"; });
+    return found != findings.end() ? found->remedy : "";
+  };
+  EXPECT_EQ(remedy("/opt/a tally/bin/tally", false), "");
+  EXPECT_EQ(remedy("/opt/my-tally/bin/tally", true),
+            "set the launch options of a game to PRESSURE_VESSEL_FILESYSTEMS_RW=/tmp "
+            "PRESSURE_VESSEL_FILESYSTEMS_RO=/opt/my-tally /opt/my-tally/bin/tally run -o "
+            "/tmp/game.tally -- %command%");
+  EXPECT_THAT(remedy("/usr/bin/tally", true), HasSubstr("PRESSURE_VESSEL_FILESYSTEMS_RO=/opt/tally "
+                                                        "/opt/tally/bin/tally run"));
+}
+
 TEST(Doctor, reports_a_loader_that_is_too_old_unless_the_user_has_set_the_path) {
   DoctorFacts facts = healthy();
   facts.native.loader_version = "1.3.204";
   EXPECT_THAT(problems(facts), HasSubstr("VK_ADD_LAYER_PATH"));
   facts.environment["VK_LAYER_PATH"] = "/usr/share/vulkan/explicit_layer.d";
+  EXPECT_EQ(problems(facts), "");
+  facts.environment.erase("VK_LAYER_PATH");
+  facts.layers_in_registry = true;
   EXPECT_EQ(problems(facts), "");
 }
 

@@ -43,6 +43,7 @@ class Examination {
     egl();
     variables();
     container();
+    steam();
     files();
     validation();
     if (!facts_.no_html.empty())
@@ -78,6 +79,11 @@ class Examination {
     if (!facts_.layer_load_errors.empty()) return;
     for (const LayerFiles& layer : facts_.layers->layers)
       good("layers", layer.name + " in " + layer.library.string());
+    if (facts_.layers_in_registry) {
+      good("layers",
+           "this process is elevated, so Vulkan ignores VK_ADD_LAYER_PATH: tally run names the "
+           "layers' folders in the registry while it runs");
+    }
   }
 
   void loader() {
@@ -93,10 +99,11 @@ class Examination {
     const std::string text =
         fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
     if (version_of(facts_.native.loader_version) < kMinLoader &&
-        variable("VK_LAYER_PATH").empty()) {
+        variable("VK_LAYER_PATH").empty() && !facts_.layers_in_registry) {
       problem("loader", text + " is older than 1.3.234 and does not support VK_ADD_LAYER_PATH",
-              "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder "
-              "to it");
+              facts_.is_linux ? "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run "
+                                "adds its own folder to it"
+                              : "install a newer driver of the GPU's vendor");
       return;
     }
     good("loader", text);
@@ -311,6 +318,22 @@ class Examination {
       problem("capture", folder.path + ", a folder of layers, is not visible",
               "share the folder that Tally is installed in with the container, for reading");
     }
+  }
+
+  // Its container has a /usr of its own.
+  void steam() {
+    if (!facts_.has_steam) return;
+    const std::filesystem::path own = facts_.tally.parent_path().parent_path();
+    const bool is_shared = own != "/usr";
+    const std::string folder = is_shared ? own.string() : "/opt/tally";
+    note("Steam", "games run in a container, which has to see Tally and the socket of tally run",
+         fmt::format("{}set the launch options of a game to PRESSURE_VESSEL_FILESYSTEMS_RW={} "
+                     "PRESSURE_VESSEL_FILESYSTEMS_RO={} {}/bin/tally run -o {}/game.tally -- "
+                     "%command%",
+                     is_shared ? ""
+                               : "unpack Tally's tarball in /opt/tally, as the container does "
+                                 "not see /usr, and ",
+                     facts_.temporary_folder.path, folder, folder, facts_.temporary_folder.path));
   }
 
   void files() {

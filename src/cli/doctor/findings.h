@@ -2,6 +2,7 @@
 // can be tested without a machine that has the problem.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,13 @@ struct PathFact {
 
 struct DoctorFacts {
   Environment environment;
-  bool is_linux = true;  // with packages, and manifests in folders; else Windows
+  bool is_linux = true;         // with packages, and manifests in folders; else Windows
+  std::filesystem::path tally;  // this program
+  bool has_steam = false;
   std::optional<LayerSet> layers;
   std::string layers_error;
   std::vector<std::string> layer_load_errors;  // one per library that cannot be loaded
+  bool layers_in_registry = false;  // Windows elevates this process: the loader reads no variables
   std::vector<DriverManifest> drivers;
   VulkanProbe native;
   VulkanProbe with_tally;

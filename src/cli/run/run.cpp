@@ -160,6 +160,10 @@ class Run {
     if (options_.verbose > 0) print_environment_changes(*environment);
     const platform::LayerFolders named_folders(layers_->all_folders());
     if (!named_folders.problem().empty()) say(named_folders.problem());
+    if (options_.verbose > 0 && named_folders.are_in_registry()) {
+      say("this process is elevated, so Vulkan ignores VK_ADD_LAYER_PATH: the layers' folders are "
+          "in the registry until the end");
+    }
     int exec_status = kFailed;
     auto child = platform::Child::start(options_.application, environment_strings(*environment),
                                         &exec_status);

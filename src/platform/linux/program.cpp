@@ -175,8 +175,10 @@ std::string Library::path() const {
 std::string vulkan_loader() { return "libvulkan.so.1"; }
 bool loader_reads_folders() { return true; }
 
+struct LayerFolders::Held {};
 LayerFolders::LayerFolders(const std::vector<std::string>& /*folders*/) {}
 LayerFolders::~LayerFolders() = default;
+bool LayerFolders::are_in_registry() const { return false; }
 
 void prepare_process() {
   original_mask();

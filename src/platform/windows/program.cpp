@@ -10,9 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
+#include "base/hash.h"
+#include "platform/process.h"
 #include "platform/windows/start.h"
 #include "platform/windows/system.h"
 
@@ -91,6 +94,8 @@ bool loader_reads_folders() { return false; }
 namespace {
 
 constexpr const wchar_t* kExplicitLayers = L"Software\\Khronos\\Vulkan\\ExplicitLayers";
+// Those of its values that Tally added. All others are somebody else's.
+constexpr const wchar_t* kAddedFolders = L"Software\\Tally added layer folders";
 
 // As the loader sees it: above medium integrity.
 bool is_elevated() {
@@ -109,9 +114,9 @@ bool is_elevated() {
 
 class Key {
  public:
-  explicit Key(REGSAM access) {
-    error_ = ::RegCreateKeyExW(HKEY_LOCAL_MACHINE, kExplicitLayers, 0, nullptr,
-                               REG_OPTION_NON_VOLATILE, access, nullptr, &key_, nullptr);
+  explicit Key(const wchar_t* path) {
+    error_ = ::RegCreateKeyExW(HKEY_LOCAL_MACHINE, path, 0, nullptr, REG_OPTION_NON_VOLATILE,
+                               KEY_QUERY_VALUE | KEY_SET_VALUE, nullptr, &key_, nullptr);
   }
   Key(const Key&) = delete;
   Key& operator=(const Key&) = delete;
@@ -129,26 +134,108 @@ class Key {
                             sizeof zero);
   }
   void remove(const std::wstring& name) const { ::RegDeleteValueW(key_, name.c_str()); }
+  std::vector<std::wstring> names() const {
+    std::vector<std::wstring> all;
+    std::vector<wchar_t> name(16384);  // the longest that Windows takes
+    while (true) {
+      auto size = static_cast<DWORD>(name.size());
+      if (::RegEnumValueW(key_, static_cast<DWORD>(all.size()), name.data(), &size, nullptr,
+                          nullptr, nullptr, nullptr) != ERROR_SUCCESS)
+        return all;
+      all.emplace_back(name.data(), size);
+    }
+  }
 
  private:
   HKEY key_ = nullptr;
   LSTATUS error_;
 };
 
+// One process at a time changes the registry. One that was ended meanwhile left nothing that
+// remove_unused_folders() does not find.
+class FoldersLock {
+ public:
+  FoldersLock() { ::WaitForSingleObject(mutex_.get(), kLongestMs); }
+  FoldersLock(const FoldersLock&) = delete;
+  FoldersLock& operator=(const FoldersLock&) = delete;
+  ~FoldersLock() { ::ReleaseMutex(mutex_.get()); }
+
+ private:
+  static constexpr DWORD kLongestMs = 5000;
+
+  Handle mutex_{::CreateMutexW(nullptr, FALSE, L"Global\\tally-layer-folders")};
+};
+
+// The name of an event that exists while a process needs the folder: Windows removes it with the
+// last of them, however that ends.
+std::wstring event_of(const std::wstring& folder) {
+  return L"Global\\tally-layers-" + wide(to_string(hash_bytes(std::as_bytes(std::span(folder)))));
+}
+
+// Removes those that Tally added.
+void remove_unused_folders() {
+  bool are_left = false;
+  {
+    const Key layers(kExplicitLayers), added(kAddedFolders);
+    for (const std::wstring& folder : added.names()) {
+      if (const Handle user(::OpenEventW(SYNCHRONIZE, FALSE, event_of(folder).c_str()));
+          user || ::GetLastError() != ERROR_FILE_NOT_FOUND) {
+        are_left = true;
+        continue;
+      }
+      layers.remove(folder);
+      added.remove(folder);
+    }
+  }
+  if (!are_left) ::RegDeleteKeyW(HKEY_LOCAL_MACHINE, kAddedFolders);
+}
+
+// Another process of this program waits for the end of this one, and removes what is left then. It
+// has no console, so that it outlives the end of ours. If it cannot be started, the next run
+// removes them.
+void watch_this_process() {
+  std::wstring line =
+      std::wstring(L"tally ") + kWatchOption + std::to_wstring(::GetCurrentProcessId());
+  STARTUPINFOW how{};
+  how.cb = sizeof how;
+  PROCESS_INFORMATION watcher{};
+  if (::CreateProcessW(wide(executable_path()).c_str(), line.data(), nullptr, nullptr, FALSE,
+                       DETACHED_PROCESS, nullptr, nullptr, &how, &watcher) == 0)
+    return;
+  ::CloseHandle(watcher.hThread);
+  ::CloseHandle(watcher.hProcess);
+}
+
 }  // namespace
 
-// A run that finds a folder there did not add it, and leaves it.
+int watch_process(unsigned long number) {
+  if (const Handle process(::OpenProcess(SYNCHRONIZE, FALSE, number)); process)
+    ::WaitForSingleObject(process.get(), INFINITE);
+  const FoldersLock lock;
+  remove_unused_folders();
+  return 0;
+}
+
+struct LayerFolders::Held {
+  std::vector<Handle> events;
+};
+
 LayerFolders::LayerFolders(const std::vector<std::string>& folders) {
   if (!is_elevated()) return;
-  const Key key(KEY_QUERY_VALUE | KEY_SET_VALUE);
-  LSTATUS error = key.error();
+  held_ = std::make_unique<Held>();
+  const FoldersLock lock;
+  remove_unused_folders();
+  const Key layers(kExplicitLayers), added(kAddedFolders);
+  LSTATUS error = layers.error() != ERROR_SUCCESS ? layers.error() : added.error();
   for (const std::string& folder : folders) {
     if (error != ERROR_SUCCESS) break;
     const std::wstring name = wide(folder);
-    if (key.has(name)) continue;
-    error = key.set(name);
-    if (error == ERROR_SUCCESS) added_.push_back(folder);
+    if (layers.has(name) && !added.has(name)) continue;
+    held_->events.emplace_back(::CreateEventW(nullptr, TRUE, FALSE, event_of(name).c_str()));
+    error = added.set(name);
+    if (error == ERROR_SUCCESS) error = layers.set(name);
   }
+  if (!held_->events.empty()) watch_this_process();
   if (error == ERROR_SUCCESS) return;
   problem_ = fmt::format(
       "this process is elevated, so Vulkan ignores the variables that name Tally's layers, and "
@@ -157,10 +244,13 @@ LayerFolders::LayerFolders(const std::vector<std::string>& folders) {
 }
 
 LayerFolders::~LayerFolders() {
-  if (added_.empty()) return;
-  const Key key(KEY_SET_VALUE);
-  for (const std::string& folder : added_) key.remove(wide(folder));
+  if (!held_ || held_->events.empty()) return;
+  const FoldersLock lock;
+  held_->events.clear();
+  remove_unused_folders();
 }
+
+bool LayerFolders::are_in_registry() const { return held_ != nullptr && problem_.empty(); }
 
 // Running programs.
 

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <windows.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace tally::platform {
 namespace {
 
 constexpr const wchar_t* kExplicitLayers = L"Software\\Khronos\\Vulkan\\ExplicitLayers";
+constexpr const wchar_t* kAddedFolders = L"Software\\Tally added layer folders";
 constexpr const wchar_t* kStandIn = L"Software\\tally-program-test";
 
 // This process takes a key of its own for HKEY_LOCAL_MACHINE.
@@ -32,6 +35,10 @@ class Registry : public testing::Test {
   bool names(const wchar_t* folder) const {
     return ::RegGetValueW(key_, kExplicitLayers, folder, RRF_RT_REG_DWORD, nullptr, nullptr,
                           nullptr) == ERROR_SUCCESS;
+  }
+  void name(const wchar_t* key, const wchar_t* folder) {
+    const DWORD zero = 0;
+    ASSERT_EQ(::RegSetKeyValueW(key_, key, folder, REG_DWORD, &zero, sizeof zero), ERROR_SUCCESS);
   }
   // False where this process is not elevated: the loader then reads the variable.
   bool is_changed() {
@@ -55,11 +62,36 @@ TEST_F(Registry, names_the_folders_of_layers_while_an_elevated_program_runs) {
   EXPECT_FALSE(names(L"C:\\Szene ä 日本"));
 }
 
-TEST_F(Registry, keeps_a_folder_that_was_named_before) {
+TEST_F(Registry, keeps_a_folder_that_the_user_has_named) {
   use_key(REG_OPTION_NON_VOLATILE);
   if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
-  const LayerFolders before({"C:\\layers"});
-  { const LayerFolders folders({"C:\\layers"}); }
+  name(kExplicitLayers, L"C:\\layers");
+  {
+    const LayerFolders folders({"C:\\layers"});
+    EXPECT_TRUE(names(L"C:\\layers"));
+  }
+  EXPECT_TRUE(names(L"C:\\layers"));
+}
+
+TEST_F(Registry, names_a_folder_until_the_last_of_several_runs_has_ended) {
+  use_key(REG_OPTION_NON_VOLATILE);
+  if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
+  auto first = std::make_unique<LayerFolders>(std::vector<std::string>{"C:\\layers"});
+  auto second = std::make_unique<LayerFolders>(std::vector<std::string>{"C:\\layers"});
+  first.reset();
+  EXPECT_TRUE(names(L"C:\\layers"));
+  second.reset();
+  EXPECT_FALSE(names(L"C:\\layers"));
+}
+
+TEST_F(Registry, loses_what_a_run_left_that_was_ended_by_force) {
+  use_key(REG_OPTION_NON_VOLATILE);
+  if (!is_changed()) GTEST_SKIP() << "this process is not elevated";
+  for (const wchar_t* key : {kExplicitLayers, kAddedFolders}) name(key, L"C:\\left");
+  name(kExplicitLayers, L"C:\\somebody else's");
+  const LayerFolders folders({"C:\\layers"});
+  EXPECT_FALSE(names(L"C:\\left"));
+  EXPECT_TRUE(names(L"C:\\somebody else's"));
   EXPECT_TRUE(names(L"C:\\layers"));
 }
 

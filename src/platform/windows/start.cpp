@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cwchar>
 #include <string>
+#include <string_view>
 
 #include "platform/process.h"
 #include "platform/windows/start.h"
@@ -39,12 +40,18 @@ void prepare_streams() {
 }  // namespace
 
 extern "C" int __wrap_main(int argc, char** argv) {
+  using namespace tally::platform;
+  // The text behind the option, if this process has it.
+  const auto value_of = [&](const wchar_t* option) -> const wchar_t* {
+    const wchar_t* const found = argc == 2 ? std::wcsstr(::GetCommandLineW(), option) : nullptr;
+    return found != nullptr ? found + std::wcslen(option) : nullptr;
+  };
+  if (const wchar_t* const process = value_of(kWatchOption); process != nullptr)
+    return watch_process(std::wcstoul(process, nullptr, 10));
   prepare_streams();
-  const wchar_t* const isolated =
-      std::wcsstr(::GetCommandLineW(), tally::platform::kIsolatedOption);
-  if (argc == 2 && isolated != nullptr) {
-    const std::wstring name(isolated + std::wcslen(tally::platform::kIsolatedOption));
-    return tally::platform::serve_isolated(std::string(name.begin(), name.end()));
+  if (const wchar_t* const work = value_of(kIsolatedOption); work != nullptr) {
+    const std::wstring_view name(work);
+    return serve_isolated(std::string(name.begin(), name.end()));
   }
   return __real_main(argc, argv);
 }
