@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""tally.exe on a console, under wine: Ctrl-C, the code page, and what a reader sees. Wine's console has a terminal at its other end;
-pyte shows what arrives there. Wine 8.0 knows Ctrl-C alone of the events of a console.
+"""tally.exe on a console, under wine: Ctrl-C, Ctrl-Break, the console's end, its code page, and what a reader sees. Wine's console has a
+terminal at its other end; pyte shows what arrives there. Wine 8.0 knows Ctrl-C alone of the events of a console: window_app sends the
+others to tally.exe and itself, to the function that Windows calls.
 
 Usage: with-wine --session console.py LINUX_BIN WINDOWS_BIN
 """
@@ -65,15 +66,22 @@ def about(folder, capture):
     return json.loads(report.stdout)["capture"]
 
 
-def run_until_ctrl_c(folder, name, *command):
-    """The status, what the program's file says, and the capture, when Ctrl-C has been pressed while the program draws."""
+def run_until(event, folder, name, *command):
+    """The status, what the program's file says, and the capture, when Ctrl-C has been pressed while the program draws, or the program
+    has sent another event."""
     log = folder / f"{name}.log"
-    console = Console(folder, windows / "tally.exe", "run", "-o", f"{name} é.tally", "--", *command, f"{name}.log")
+    console = Console(folder, windows / "tally.exe", "run", "-o", f"{name} é.tally", "--", *command, f"{name}.log", *event.split())
     console.wait_for(lambda: log.exists() and "draws" in log.read_text())
-    os.write(console.terminal, CTRL_C)
+    if not event:
+        os.write(console.terminal, CTRL_C)
     status = console.status()
-    assert f"capture: {name} é.tally" in console.text(), console.text()
+    if event != "close-late":
+        assert f"capture: {name} é.tally" in console.text(), console.text()
     return status, log.read_text().splitlines(), about(folder, f"{name} é.tally")
+
+
+def run_until_ctrl_c(folder, name, *command):
+    return run_until("", folder, name, *command)
 
 
 def check_asked(log, capture, event, page=CODE_PAGE):
@@ -90,24 +98,44 @@ def ctrl_c_reaches_the_program_and_the_capture_is_complete(folder):
     check_asked(log, capture, "Ctrl-C")
 
 
-def ctrl_c_closes_the_window_of_a_program_without_a_console(folder):
-    """In the program's header, subsystem 2 is that with windows, 3 that with a console. Wine gives a program of either the console."""
+def other_events_reach_the_program_and_the_capture_is_complete(folder):
+    for event, name in (("break", "Ctrl-Break"), ("close", "the console's end")):
+        status, log, capture = run_until(event, folder, event, "window_app.exe", "until-asked")
+        assert status == 7 and capture["exit_status"] == 7, (status, log, capture)
+        check_asked(log, capture, name)
+
+
+def windowed(folder):
+    """In a program's header, subsystem 2 is that with windows, 3 that with a console. Wine gives a program of either the console."""
     program = bytearray((folder / "window_app.exe").read_bytes())
     subsystem = struct.unpack_from("<I", program, 0x3C)[0] + 0x5C
     assert struct.unpack_from("<H", program, subsystem) == (3,)
     struct.pack_into("<H", program, subsystem, 2)
     (folder / "windowed.exe").write_bytes(program)
-    status, log, capture = run_until_ctrl_c(folder, "closed", "windowed.exe", "until-closed")
-    assert status == 7, status
-    check_asked(log, capture, "close")
+    return "windowed.exe"
 
 
-def a_program_that_ctrl_c_ends_leaves_a_finished_capture(folder):
+def each_event_closes_the_window_of_a_program_without_a_console(folder):
+    for event in ("", "break", "close"):
+        status, log, capture = run_until(event, folder, "windowed" + event, windowed(folder), "until-closed")
+        assert status == 7, status
+        check_asked(log, capture, "close")
+
+
+def a_program_that_an_event_ends_leaves_a_finished_capture(folder):
     """Windows ends it with 0xC000013A, wine with 0. Draws of its last milliseconds may be missing, and are named."""
-    status, log, capture = run_until_ctrl_c(folder, "ended", "window_app.exe", "until-ended")
-    assert status in (0, 0x3A) and log == [f"code page {CODE_PAGE}", "draws"], (status, log)
-    assert capture["exit_status"] is not None and capture["frames"] > 0, capture
-    assert capture["complete"] == (capture["commands_missing"] == 0), capture
+    for event in ("", "break", "close"):
+        status, log, capture = run_until(event, folder, "ended" + event, "window_app.exe", "until-ended")
+        assert status in (0, 0x3A) and log == [f"code page {CODE_PAGE}", "draws"], (status, log)
+        assert capture["exit_status"] is not None and capture["frames"] > 0, capture
+        assert capture["complete"] == (capture["commands_missing"] == 0), capture
+
+
+def what_had_arrived_is_in_the_file_if_windows_ends_both_with_the_console(folder):
+    _, log, capture = run_until("close-late", folder, "late", "window_app.exe", "until-asked")
+    drawn = re.fullmatch(r"ends after (\d+) frames", log[2])
+    assert drawn, log
+    assert not capture["complete"] and 5 < capture["frames"] <= int(drawn[1]), (log, capture)
 
 
 def ctrl_c_ends_programs_that_a_launcher_left(folder):
@@ -132,8 +160,9 @@ def main():
         folder.mkdir()
         for name in ("window_app.exe", "vulkan-1.dll"):
             shutil.copy(windows / name, folder)
-        tests = (ctrl_c_reaches_the_program_and_the_capture_is_complete, ctrl_c_closes_the_window_of_a_program_without_a_console,
-                 a_program_that_ctrl_c_ends_leaves_a_finished_capture, ctrl_c_ends_programs_that_a_launcher_left,
+        tests = (ctrl_c_reaches_the_program_and_the_capture_is_complete, other_events_reach_the_program_and_the_capture_is_complete,
+                 each_event_closes_the_window_of_a_program_without_a_console, a_program_that_an_event_ends_leaves_a_finished_capture,
+                 what_had_arrived_is_in_the_file_if_windows_ends_both_with_the_console, ctrl_c_ends_programs_that_a_launcher_left,
                  the_console_gets_its_code_page_back)
         for test in tests:
             begin = time.monotonic()

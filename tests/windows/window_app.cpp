@@ -1,10 +1,14 @@
 // A program with a window, for Windows and for X11, which both have to draw and count the same.
 // Usage: window_app FRAMES FILE: the texels of all frames are in FILE.
-//        window_app until-asked FILE: draws until Ctrl-C; FILE says what happened. Exits with
-//        status 7.
-//        window_app until-closed FILE: the same without a console, until its window is to close.
-//        window_app until-ended FILE: draws until Windows ends it.
+//        window_app until-asked FILE [EVENT]: draws until Ctrl-C or EVENT; FILE says what happened.
+//        Exits with status 7.
+//        window_app until-closed FILE [EVENT]: the same without a console, until its window is to
+//        close.
+//        window_app until-ended FILE [EVENT]: draws until Windows ends it.
 //        window_app code-page FILE: writes the code page of its console, as the last three do too.
+// EVENT, of break and close, reaches this program and the one that started it after some frames, as
+// Windows sends it to the programs of a console: wine's consoles know Ctrl-C alone. 3 seconds after
+// `close-late` both are ended; Windows waits for 5.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +21,7 @@
 #ifdef _WIN32
 #include <windows.h>
 
+#include <tlhelp32.h>
 #include <vulkan/vulkan.h>
 #include <vulkan/vulkan_win32.h>
 #else
@@ -43,9 +48,51 @@ constexpr const char* kSurfaceExtension = VK_KHR_WIN32_SURFACE_EXTENSION_NAME;
 std::atomic<const char*> g_event = nullptr;
 
 BOOL WINAPI note_event(DWORD event) {
-  g_event = event == CTRL_C_EVENT ? "Ctrl-C" : "another event";
+  g_event = event == CTRL_C_EVENT       ? "Ctrl-C"
+            : event == CTRL_BREAK_EVENT ? "Ctrl-Break"
+            : event == CTRL_CLOSE_EVENT ? "the console's end"
+                                        : "another event";
+  // Windows ends this process as soon as a handler of this event returns.
+  if (event == CTRL_CLOSE_EVENT) ::Sleep(INFINITE);
   return TRUE;
 }
+
+DWORD parent_process() {
+  const HANDLE all = ::CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+  PROCESSENTRY32W entry{};
+  entry.dwSize = sizeof entry;
+  DWORD parent = 0;
+  for (BOOL any = ::Process32FirstW(all, &entry); any != 0; any = ::Process32NextW(all, &entry)) {
+    if (entry.th32ProcessID == ::GetCurrentProcessId()) parent = entry.th32ParentProcessID;
+  }
+  ::CloseHandle(all);
+  return parent;
+}
+
+// For the programs of one console.
+class Neighbours {
+ public:
+  explicit Neighbours(bool with_this_one) {
+    all_.push_back(::OpenProcess(PROCESS_ALL_ACCESS, FALSE, parent_process()));
+    if (with_this_one) all_.push_back(::GetCurrentProcess());
+  }
+  void tell(DWORD event) const {
+    // What Windows calls, in a thread that it makes.
+    const auto routine = reinterpret_cast<LPTHREAD_START_ROUTINE>(reinterpret_cast<void*>(
+        ::GetProcAddress(::GetModuleHandleW(L"kernelbase"), "CtrlRoutine")));
+    for (const HANDLE process : all_) {
+      if (::CreateRemoteThread(process, nullptr, 0, routine,
+                               reinterpret_cast<void*>(uintptr_t{event}), 0, nullptr) == nullptr)
+        throw std::runtime_error("no thread");
+    }
+  }
+  void end() const {
+    for (const HANDLE process : all_) ::TerminateProcess(process, STATUS_CONTROL_C_EXIT);
+  }
+
+ private:
+  std::vector<HANDLE> all_;
+};
 
 LRESULT CALLBACK note_message(HWND window, UINT message, WPARAM first, LPARAM second) {
   if (message != WM_CLOSE) return ::DefWindowProcW(window, message, first, second);
@@ -244,17 +291,30 @@ void write_code_page(std::ostream& out) {
   out << "code page " << ::GetConsoleOutputCP() << std::endl;
 }
 
-int draw_until(const std::string& event, const char* file) {
+int draw_until(const std::string& end, const char* file, const std::string& event) {
+  constexpr uint32_t kFramesBefore = 5;
+  constexpr ULONGLONG kPatienceMs = 3000;
   std::ofstream out(file);
   write_code_page(out);
-  if (event == "asked") ::SetConsoleCtrlHandler(note_event, TRUE);
-  if (event == "closed") ::FreeConsole();
+  if (end == "asked") ::SetConsoleCtrlHandler(note_event, TRUE);
+  if (end == "closed") ::FreeConsole();
+  const Neighbours neighbours(end != "closed");
+  const bool is_late = event == "close-late";
   uint32_t frames = 0;
+  ULONGLONG told = 0;
   {
     App app;
-    while (g_event == nullptr) {
+    while (g_event == nullptr || is_late) {
       app.draw(frames++);
       if (frames == 1) out << "draws" << std::endl;
+      if (frames == kFramesBefore && !event.empty()) {
+        neighbours.tell(event == "break" ? CTRL_BREAK_EVENT : CTRL_CLOSE_EVENT);
+        told = ::GetTickCount64();
+      }
+      if (is_late && told != 0 && ::GetTickCount64() - told > kPatienceMs) {
+        out << "ends after " << frames << " frames" << std::endl;
+        neighbours.end();
+      }
     }
   }
   out << g_event.load() << " after " << frames << " frames" << std::endl;
@@ -274,7 +334,7 @@ int draw_frames(uint32_t frames, const char* file) {
 }
 
 int run(int argc, char** argv) {
-  if (argc != 3) {
+  if (argc < 3) {
     std::fputs("window_app FRAMES FILE\n", stderr);
     return 2;
   }
@@ -284,7 +344,8 @@ int run(int argc, char** argv) {
     std::ofstream out(argv[2]);
     return write_code_page(out), 0;
   }
-  if (how.starts_with("until-")) return draw_until(how.substr(how.find('-') + 1), argv[2]);
+  if (how.starts_with("until-"))
+    return draw_until(how.substr(how.find('-') + 1), argv[2], argc > 3 ? argv[3] : "");
 #endif
   return draw_frames(static_cast<uint32_t>(std::atoi(argv[1])), argv[2]);
 }
