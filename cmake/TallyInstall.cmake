@@ -27,6 +27,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR
         PATTERN developer EXCLUDE PATTERN make EXCLUDE PATTERN "*.mjs" EXCLUDE PATTERN "*.py" EXCLUDE PATTERN "*.1" EXCLUDE)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+if(WIN32)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/windows-README.txt DESTINATION . RENAME README.txt)
+endif()
 
 # The notices of what is compiled or linked into the programs, from Debian's packages.
 set(TALLY_EMBEDDED libcli11-dev libdtl-dev libfmt-dev libprotozero-dev libxxhash-dev nlohmann-json3-dev spirv-tools)
