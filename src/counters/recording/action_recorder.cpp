@@ -149,6 +149,7 @@ uint32_t ActionRecorder::prepare_draw(uint64_t vertices, uint32_t instances,
 
 void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
                              DrawInstances* draw) noexcept {
+  count_for_regions(point);
   Bound* bound = state_.bound.at(point);
   if (!bound) return;
   const auto prepare = [&] {
@@ -176,6 +177,12 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     if (draw) draw->packed_index = 0;
     if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
   });
+}
+
+void ActionRecorder::count_for_regions(VkPipelineBindPoint point) {
+  if (state_.status.has(Status::kRegions) && point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
+    state_.regions->count_draw();
+  }
 }
 
 void ActionRecorder::choose_sample_counter(SampleCounter counter) {
@@ -408,6 +415,7 @@ void ActionRecorder::prepare_generated(VkPipelineBindPoint point,
 }
 
 void ActionRecorder::prepare_uncounted(VkPipelineBindPoint point) {
+  count_for_regions(point);
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   if (state_.status.has(Status::kQuerySamples)) {
     vk::guarded_void([&] { choose_sample_counter(SampleCounter::Driver); },

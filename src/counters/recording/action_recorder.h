@@ -148,6 +148,7 @@ class ActionRecorder {
   bool push_pointer(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record);
   void note_move(Bound& bound);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
+  void count_for_regions(VkPipelineBindPoint point);
   void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);
   void restore_constants(Bound& bound);

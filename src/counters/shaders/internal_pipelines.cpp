@@ -15,6 +15,7 @@
 #include "query_records.comp.h"
 #include "query_small_records.comp.h"
 #include "query_timestamp.comp.h"
+#include "region_draws.comp.h"
 #include "region_links.comp.h"
 #include "region_values.comp.h"
 #include "vk/own_call.h"
@@ -216,6 +217,7 @@ uint32_t accumulator_of(catalogue::Number number) {
 
 RegionPrograms::~RegionPrograms() {
   programs_.destroy(values_);
+  programs_.destroy(draws_);
   programs_.destroy(links_);
 }
 
@@ -224,13 +226,25 @@ VkResult RegionPrograms::prepare() {
   const uint32_t accumulators[] = {accumulator_of(catalogue::Number::FragmentWarps),
                                    accumulator_of(catalogue::Number::FragmentInvocations),
                                    accumulator_of(catalogue::Number::FragmentPrimitives)};
-  const VkResult result = programs_.make(region_values_comp, accumulators, values_);
-  return result == VK_SUCCESS ? programs_.make(region_links_comp, {}, links_) : result;
+  TALLY_TRY(programs_.make(region_values_comp, accumulators, values_));
+  TALLY_TRY(programs_.make(region_draws_comp, std::span(accumulators).first(2), draws_));
+  return programs_.make(region_links_comp, {}, links_);
 }
 
 void RegionPrograms::write_values(const InternalCommands& commands, VkDeviceAddress block,
                                   uint32_t columns, uint32_t rows, uint32_t layers) const {
-  programs_.use(commands, values_, block);
+  run(commands, values_, block, columns, rows, layers);
+}
+
+void RegionPrograms::add_draws(const InternalCommands& commands, VkDeviceAddress list,
+                               uint32_t columns, uint32_t rows, uint32_t layers) const {
+  run(commands, draws_, list, columns, rows, layers);
+}
+
+void RegionPrograms::run(const InternalCommands& commands, const InternalPipeline& program,
+                         VkDeviceAddress address, uint32_t columns, uint32_t rows,
+                         uint32_t layers) const {
+  programs_.use(commands, program, address);
   next_.CmdDispatch(commands.handle, (columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile,
                     layers);
 }

@@ -172,14 +172,21 @@ class RegionPrograms {
   // Writes the values of the subpass with the RegionBlock at `block` to the application's buffers.
   void write_values(const InternalCommands& commands, VkDeviceAddress block, uint32_t columns,
                     uint32_t rows, uint32_t layers) const;
+  // Takes the accumulators of the draws in a list (glsl/region_draws.comp), for write_values.
+  void add_draws(const InternalCommands& commands, VkDeviceAddress list, uint32_t columns,
+                 uint32_t rows, uint32_t layers) const;
   // Links or unlinks the secondary command buffers of a list.
   void link(const InternalCommands& commands, VkDeviceAddress list, bool unlink) const;
 
  private:
+  void run(const InternalCommands& commands, const InternalPipeline& program,
+           VkDeviceAddress address, uint32_t columns, uint32_t rows, uint32_t layers) const;
+
   const DeviceTable& next_;
   std::mutex mutex_;  // held while pipelines are created
   InternalPipelines programs_;
   InternalPipeline values_;
+  InternalPipeline draws_;
   InternalPipeline links_;
 };
 

@@ -32,6 +32,8 @@ class Stripped {
   explicit Stripped(const Info& info) : info_(info), chain_(info.pNext) {
     chain_.remove(kBeginType);
     info_.pNext = chain_.head();
+    const auto* first = static_cast<const VkBaseInStructure*>(info_.pNext);
+    if (first && first->sType == vk::kRegionDrawsType) info_.pNext = first->pNext;
   }
   const Info& info() const { return info_; }
 

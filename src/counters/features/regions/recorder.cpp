@@ -63,9 +63,19 @@ VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
   pointer = block_address();
   if (pointer == 0) return VK_SUCCESS;
   uint64_t tags = probe::kRegionCounts;
-  if (state_.counts_primitives && (!current_ || current_->request.counts_primitives())) {
+  VkDeviceAddress own = 0;
+  if (current_ && current_->request.counts_draws()) {
+    TALLY_TRY(current_->draws.make_block(state_.draw_accumulators, host_blocks_,
+                                         current_->block_of_draw(state_, subpass_),
+                                         current_->accumulator_bytes(), subpass_, own));
+  }
+  const bool primitives =
+      state_.counts_primitives && (!current_ || current_->request.counts_primitives());
+  if (primitives) tags |= probe::kRegionOfDraw;
+  if (own != 0) {
+    pointer = own;
+  } else if (primitives) {
     TALLY_TRY(next_header(pointer, pointer));
-    tags |= probe::kRegionOfDraw;
   }
   pointer |= tags;
   return VK_SUCCESS;
@@ -166,7 +176,9 @@ void RegionRecorder::record_end(const RegionPass& pass) {
   const RegionPrograms& programs = state_.programs;
   const RegionRequest& request = pass.request;
   barrier(next_, commands_, {VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, kReadWrite},
-          {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kReadWrite});
+          {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+           kReadWrite | VK_ACCESS_TRANSFER_WRITE_BIT});
+  if (request.counts_draws()) record_draws(pass);
   for (uint32_t subpass = 0; subpass < pass.blocks.size(); ++subpass) {
     if (!request.subpass_wanted(subpass)) continue;
     programs.write_values(dispatches(), pass.blocks[subpass].address, request.columns, request.rows,
@@ -178,6 +190,23 @@ void RegionRecorder::record_end(const RegionPass& pass) {
   barrier(next_, commands_, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
           {VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
            VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT});
+}
+
+void RegionRecorder::record_draws(const RegionPass& pass) const {
+  const RegionRequest& request = pass.request;
+  const vk::RegionDrawsHeader header = pass.draws.header();
+  constexpr Half kComputes{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kReadWrite};
+  next_.CmdUpdateBuffer(commands_, request.draws.buffer, request.draws.offset, sizeof header,
+                        &header);
+  barrier(next_, commands_, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+          kComputes);
+  for (uint32_t subpass = 0; subpass < pass.blocks.size(); ++subpass) {
+    const VkDeviceAddress list = pass.draws.list(subpass);
+    if (list == 0) continue;
+    state_.programs.add_draws(dispatches(), list, request.columns, request.rows,
+                              request.instance.layers);
+  }
+  barrier(next_, commands_, kComputes, kComputes);
 }
 
 VkResult RegionRecorder::link(const RegionRecorder& secondary) {
@@ -444,6 +473,9 @@ std::optional<RegionRequest> check_region_request(
   }
   request.wanted = wanted_bits(request.counters);
   limit_primitives(request, state.properties);
+  // Only passes whose begin and end are in one place list their draws.
+  if (!instance.suspending && !instance.resuming)
+    request.draws = find_draw_list(state.buffers, info.pNext, info.counterIndexCount);
   const bool nothing =
       bytes == 0 || request.counters.empty() ||
       std::ranges::count(request.addresses, 0u) == static_cast<ptrdiff_t>(request.addresses.size());
@@ -496,6 +528,7 @@ VkResult RegionPass::make_blocks(const RegionState& state, HostBlocks& memory) {
                 request.addresses.data() + size_t{subpass} * layers,
                 layers * sizeof(VkDeviceAddress));
     blocks.push_back(block);
+    if (request.counts_draws()) TALLY_TRY(draws.create(memory, request.draws, block.address));
   }
   if (!request.instance.may_execute_secondaries || began_elsewhere) return VK_SUCCESS;
   return links.create(memory);
@@ -519,6 +552,15 @@ void RegionPass::set_primitive_tables(VkDeviceAddress address) const {
   }
 }
 
+probe::RegionBlock RegionPass::block_of_draw(RegionState& state, uint32_t subpass) const {
+  probe::RegionBlock block = request.block(state);
+  if (request.counts_primitives()) block.header.draw = state.take_draw_numbers(1);
+  const auto primitives = static_cast<uint32_t>(probe::RegionWord::PrimitivesLow);
+  block.primitives_low = blocks[subpass].word(primitives);
+  block.primitives_high = blocks[subpass].word(primitives + 1);
+  return block;
+}
+
 void RegionPass::enable(bool enable) {
   if (enabled == enable) return;
   enabled = enable;
@@ -526,6 +568,7 @@ void RegionPass::enable(bool enable) {
   for (const HostBlock& block : blocks) {
     block.write(offsetof(probe::RegionBlock, wanted), &wanted, sizeof wanted);
   }
+  draws.enable(wanted);
 }
 
 bool RegionPass::overflowed() const {

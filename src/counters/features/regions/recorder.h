@@ -24,6 +24,7 @@
 
 #include "counters/base/device_table.h"
 #include "counters/features/regions/exclusive_mode.h"
+#include "counters/features/regions/state.h"
 #include "counters/memory/device_memory.h"
 #include "counters/shaders/internal_pipelines.h"
 #include "probe/region.h"
@@ -53,11 +54,13 @@ struct RegionRequest {
   uint32_t primitive_limit = 0;            // of a region; 0: primitives are not counted
   std::vector<uint32_t> counters;          // the accumulator of each enabled counter
   std::vector<VkDeviceAddress> addresses;  // by subpass, then layer; null: not captured
+  DrawListPlace draws;
 
   // The block of a subpass, without the address of its accumulators.
   probe::RegionBlock block(const RegionState& state) const;
   bool subpass_wanted(uint32_t subpass) const;
   bool counts_primitives() const { return primitive_limit != 0; }
+  bool counts_draws() const { return draws.buffer != VK_NULL_HANDLE; }
   bool counts_only_invocations() const;
   // The size of the sets of primitives of all subpasses.
   uint64_t table_bytes() const;
@@ -93,13 +96,16 @@ struct RegionPass {
   RegionRequest request;
   std::vector<HostBlock> blocks;  // by subpass
   SecondaryLinks links;           // none if the pass can have no secondaries
-  bool began_elsewhere = false;   // it resumes a pass of another command buffer
+  RegionDraws draws;
+  bool began_elsewhere = false;  // it resumes a pass of another command buffer
   bool suspended = false;
   bool enabled = true;
 
   // Allocates and fills the blocks, but for the addresses of accumulators and tables.
   VkResult make_blocks(const RegionState& state, HostBlocks& memory);
   uint64_t accumulator_bytes() const;  // of one subpass
+  // The block of the subpass, for a draw that has accumulators of its own.
+  probe::RegionBlock block_of_draw(RegionState& state, uint32_t subpass) const;
   void set_accumulators(VkDeviceAddress address) const;
   void set_primitive_tables(VkDeviceAddress address) const;
 
@@ -124,6 +130,10 @@ class RegionRecorder {
   // The pointer through which shaders of the next graphics command find the accumulators; null
   // outside of capturing passes. Each command has another one if primitives are counted.
   VkResult next_pointer(uint64_t& pointer);
+  // Before each command that draws, counted or not.
+  void count_draw() {
+    if (current_) current_->draws.count_draw();
+  }
   // A pair of record pointers in a descriptor set.
   VkResult next_words(WordPage& page, uint32_t& index) { return words_.next(page, index); }
 
@@ -159,6 +169,7 @@ class RegionRecorder {
   void record_begin(const RegionPass& pass, const RecordPage& page, const RecordPage& tables);
   void report_overflows() const;
   void record_end(const RegionPass& pass);
+  void record_draws(const RegionPass& pass) const;
 
   RegionState& state_;
   const DeviceTable& next_;

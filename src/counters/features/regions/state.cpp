@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 
 #include "counters/base/driver_profile.h"
 #include "probe/region.h"
+#include "vk/chain.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
@@ -79,6 +81,105 @@ spirv::RegionOptions region_options(const PhysicalDevice& gpu, const Options& se
   options.subgroup_clock = counts_subgroup_clock(gpu);
   options.primitives = counts_primitives(gpu, settings);
   return options;
+}
+
+// Most passes need little. Existing recordings keep their pages.
+VkDeviceAddress DrawAccumulators::take(uint64_t bytes, Taken& taken) {
+  constexpr uint64_t kPageBytes = uint64_t{4} << 20;
+  const std::lock_guard lock(mutex_);
+  for (; taken.page < pages_.size(); ++taken.page, taken.bytes = 0) {
+    const RecordPage& page = pages_[taken.page];
+    if (page.size - taken.bytes < bytes) continue;
+    const VkDeviceAddress address = page.address + taken.bytes;
+    taken.bytes += bytes;
+    return address;
+  }
+  const uint64_t size = std::max(bytes, kPageBytes);
+  RecordPage page;
+  if (size > kMaxBytes - allocated_) return 0;
+  if (pool_.acquire(size, page) != VK_SUCCESS) {
+    vk::take_own_failure();  // the draw is counted with others
+    return 0;
+  }
+  allocated_ += size;
+  pages_.push_back(page);
+  taken.bytes = bytes;
+  return page.address;
+}
+
+namespace {
+
+// A list of draws, as glsl/region_draws.comp reads it; its draws follow.
+struct DrawList {
+  VkDeviceAddress block = 0;
+  VkDeviceAddress list = 0;
+  uint32_t capacity = 0;
+  uint32_t count = 0;
+  uint64_t reserved = 0;
+};
+struct ListedDraw {
+  VkDeviceAddress accumulators = 0;
+  uint32_t number = 0;
+  uint32_t reserved = 0;
+};
+
+}  // namespace
+
+DrawListPlace find_draw_list(const BufferRanges& buffers, const void* chain, uint32_t counters) {
+  const auto* wanted = vk::find_in_chain<vk::RegionDrawsBegin>(chain, vk::kRegionDrawsType);
+  if (!wanted) return {};
+  const BufferRanges::Place place = buffers.find(wanted->list);
+  const uint64_t bytes =
+      sizeof(vk::RegionDrawsHeader) + wanted->capacity * vk::region_draw_entry_bytes(counters);
+  if (place.bytes < bytes) return {};
+  return {place.buffer, place.offset, wanted->list, wanted->capacity};
+}
+
+VkResult RegionDraws::create(HostBlocks& memory, const DrawListPlace& place,
+                             VkDeviceAddress block) {
+  List& list = lists_.emplace_back();
+  TALLY_TRY(memory.take(sizeof(DrawList) + kMaxDraws * sizeof(ListedDraw), list.block));
+  const DrawList head{.block = block, .list = place.address, .capacity = place.capacity};
+  list.block.write(0, &head, sizeof head);
+  return VK_SUCCESS;
+}
+
+VkResult RegionDraws::make_block(DrawAccumulators& accumulators, HostBlocks& memory,
+                                 probe::RegionBlock copy, uint64_t bytes, uint32_t subpass,
+                                 VkDeviceAddress& block) {
+  block = 0;
+  if (blocks_.size() == kMaxDraws) return VK_SUCCESS;
+  const VkDeviceAddress own_accumulators = accumulators.take(bytes, taken_);
+  if (own_accumulators == 0) return VK_SUCCESS;
+  HostBlock own;
+  TALLY_TRY(memory.take(sizeof copy, own));
+  copy.header.block_low = static_cast<uint32_t>(own.address);
+  copy.header.block_high = static_cast<uint32_t>(own.address >> 32);
+  copy.accumulators_low = static_cast<uint32_t>(own_accumulators);
+  copy.accumulators_high = static_cast<uint32_t>(own_accumulators >> 32);
+  own.write(0, &copy, sizeof copy);
+  List& list = lists_[subpass];
+  const ListedDraw listed{.accumulators = own_accumulators, .number = draws_ - 1};
+  list.block.write(sizeof(DrawList) + list.count * sizeof listed, &listed, sizeof listed);
+  ++list.count;
+  list.block.write(offsetof(DrawList, count), &list.count, sizeof list.count);
+  blocks_.push_back(own);
+  block = own.address;
+  return VK_SUCCESS;
+}
+
+void RegionDraws::enable(uint32_t wanted) const {
+  for (const HostBlock& block : blocks_) {
+    block.write(offsetof(probe::RegionBlock, wanted), &wanted, sizeof wanted);
+  }
+}
+
+vk::RegionDrawsHeader RegionDraws::header() const {
+  return {.draws = draws_, .counted = static_cast<uint32_t>(blocks_.size())};
+}
+
+VkDeviceAddress RegionDraws::list(uint32_t subpass) const {
+  return subpass < lists_.size() && lists_[subpass].count != 0 ? lists_[subpass].block.address : 0;
 }
 
 }  // namespace tally::counters

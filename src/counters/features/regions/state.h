@@ -15,7 +15,9 @@
 #include "counters/features/regions/exclusive_mode.h"
 #include "counters/memory/device_memory.h"
 #include "counters/shaders/internal_pipelines.h"
+#include "probe/region.h"
 #include "vk/handles.h"
+#include "vk/region_draws.h"
 
 namespace tally::counters {
 
@@ -43,16 +45,22 @@ class BufferRanges {
     buffers_.erase(found);
   }
 
-  // The number of bytes from the address to the end of its buffer; 0 if no buffer contains it.
-  VkDeviceSize bytes_from(VkDeviceAddress address) const {
+  struct Place {
+    VkBuffer buffer = VK_NULL_HANDLE;  // null: no buffer contains the address
+    VkDeviceSize offset = 0;
+    VkDeviceSize bytes = 0;  // from there to the buffer's end
+  };
+  Place find(VkDeviceAddress address) const {
     const std::lock_guard lock(mutex_);
     auto range = ranges_.upper_bound(address);
-    if (range == ranges_.begin()) return 0;
+    if (range == ranges_.begin()) return {};
     --range;
     const VkDeviceSize offset = address - range->first;
     const VkDeviceSize size = buffers_.at(range->second).size;
-    return offset < size ? size - offset : 0;
+    return offset < size ? Place{range->second, offset, size - offset} : Place{};
   }
+  // The number of bytes from the address to the end of its buffer; 0 if no buffer contains it.
+  VkDeviceSize bytes_from(VkDeviceAddress address) const { return find(address).bytes; }
 
  private:
   struct Buffer {
@@ -100,6 +108,29 @@ class PrimitiveTables {
   RecordPage largest_;
 };
 
+// The accumulators of single draws, which are zeros while no pass counts into them, shared by all
+// passes. Never shrinks.
+class DrawAccumulators {
+ public:
+  static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
+
+  // The memory that a pass has taken.
+  struct Taken {
+    size_t page = 0;
+    uint64_t bytes = 0;  // of that page
+  };
+
+  explicit DrawAccumulators(RecordPool& pool) : pool_(pool) {}
+  // The next ones of a pass. Returns 0 if there is no memory left for them.
+  VkDeviceAddress take(uint64_t bytes, Taken& taken);
+
+ private:
+  RecordPool& pool_;
+  std::mutex mutex_;
+  std::vector<RecordPage> pages_;
+  uint64_t allocated_ = 0;
+};
+
 struct RegionState {
   RegionState(const DeviceContext& device_context, DeviceMemory& device_memory,
               const PushOffsets& offsets)
@@ -108,7 +139,8 @@ struct RegionState {
         properties(region_properties(device.gpu, device.options)),
         counts_primitives(counters::counts_primitives(device.gpu, device.options)),
         programs(device.handle, device.next, offsets),
-        primitive_tables(memory.records) {}
+        primitive_tables(memory.records),
+        draw_accumulators(memory.records) {}
 
   // The first of `count` consecutive draw numbers. A number is unique on the device and never 0.
   uint32_t take_draw_numbers(uint32_t count) {
@@ -122,12 +154,56 @@ struct RegionState {
   const bool counts_primitives;
   RegionPrograms programs;
   PrimitiveTables primitive_tables;
+  DrawAccumulators draw_accumulators;
   BufferRanges buffers;
   CapturingQueue exclusive;
   vk::HandleMap<VkFramebuffer, uint32_t> framebuffer_layers;
 
  private:
   std::atomic<uint32_t> next_draw_ = 0;
+};
+
+// Counts by region of single draws (vk/region_draws.h): a draw has a block of its own, whose
+// accumulators are added to those of the pass after it.
+
+// The list of a pass's draws; without a buffer, there is none.
+struct DrawListPlace {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+  VkDeviceAddress address = 0;
+  uint32_t capacity = 0;  // entries
+};
+// The list that the chain of a pass asks for, if it lies in a buffer.
+DrawListPlace find_draw_list(const BufferRanges& buffers, const void* chain, uint32_t counters);
+
+// The draws of a pass that have a block and accumulators of their own, as the GPU reads them
+// (glsl/region_draws.comp). The other draws use those of the pass.
+class RegionDraws {
+ public:
+  // Lists the draws of a subpass, whose block is at `block`; at most kMaxDraws in all.
+  VkResult create(HostBlocks& memory, const DrawListPlace& place, VkDeviceAddress block);
+
+  void count_draw() { ++draws_; }
+  // Copies the block for the draw that was counted last, with accumulators of so many bytes.
+  // Address 0: the draw has no block of its own.
+  VkResult make_block(DrawAccumulators& accumulators, HostBlocks& memory, probe::RegionBlock copy,
+                      uint64_t bytes, uint32_t subpass, VkDeviceAddress& block);
+  void enable(uint32_t wanted) const;
+  vk::RegionDrawsHeader header() const;
+  // The list of a subpass; 0 if none of its draws has a block.
+  VkDeviceAddress list(uint32_t subpass) const;
+
+ private:
+  static constexpr uint32_t kMaxDraws = 1024;
+  struct List {
+    HostBlock block;
+    uint32_t count = 0;
+  };
+
+  std::vector<List> lists_;        // by subpass
+  std::vector<HostBlock> blocks_;  // of draws
+  DrawAccumulators::Taken taken_;
+  uint32_t draws_ = 0;
 };
 
 }  // namespace tally::counters
