@@ -308,6 +308,29 @@ TEST_F(CaptureFile, the_golden_file_of_version_11_is_read) {
   EXPECT_EQ(draws_of(STORE_TEST_GOLDEN "/capture-v10.sqlite").topology, std::nullopt);
 }
 
+TEST_F(CaptureFile, the_golden_file_of_version_12_is_read) {
+  const auto draws_of = [](const std::string& version) {
+    const std::string path = STORE_TEST_GOLDEN "/capture-v" + version + ".sqlite";
+    expect_golden(path);
+    const Result<Reader> reader = Reader::open(path);
+    std::vector<RegionDrawRow> draws;
+    for (const PassRegionsRow& row : collect(*reader, &Reader::for_each_pass_regions)) {
+      const Status read = reader->for_each_region_draw(row, [&](const RegionDrawRow& draw) {
+        draws.push_back(draw);
+        return true;
+      });
+      EXPECT_TRUE(read.ok());
+    }
+    return draws;
+  };
+  const auto draws = draws_of("12");
+  ASSERT_THAT(draws, SizeIs(1));
+  EXPECT_EQ(draws[0].position, 1);
+  EXPECT_THAT(draws[0].places, ElementsAre(0u, 2u));
+  EXPECT_THAT(draws[0].values, ElementsAre(4u, 9u));
+  EXPECT_THAT(draws_of("11"), IsEmpty());
+}
+
 TEST_F(CaptureFile, malformed_constants_are_left_out) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
@@ -357,9 +380,9 @@ TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_11_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v11.sqlite";
-  EXPECT_EQ(kCaptureVersion, 11);
+TEST_F(CaptureFile, the_schema_of_version_12_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v12.sqlite";
+  EXPECT_EQ(kCaptureVersion, 12);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

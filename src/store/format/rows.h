@@ -343,6 +343,35 @@ struct RegionValuesRow {
   }
 };
 
+// A draw that touches very many regions has several rows.
+struct RegionDrawRow {
+  RowId regions = 0;
+  int64_t position = 0;
+  RowId counter = 0;
+  std::vector<uint32_t> places;
+  std::vector<uint32_t> values;
+
+  bool operator==(const RegionDrawRow&) const = default;
+  uint64_t total() const { return std::accumulate(values.begin(), values.end(), uint64_t{0}); }
+
+  static constexpr auto table() {
+    using Row = RegionDrawRow;
+    return store::table(
+               Section::Regions, "region_draw",
+               "a counter of one draw in some of these regions, with tally run --region-draws",
+               column("regions", &Row::regions).references("pass_regions"),
+               column("position", &Row::position, "of the draw in the execution of the pass"),
+               column("counter", &Row::counter).references("region_counter"),
+               column("total", &Row::total, "the sum"),
+               column("places", &Row::places,
+                      "a little-endian 32-bit number for each region where it is not 0: its index "
+                      "in by_region of region_values, ascending"),
+               column("value", &Row::values, "likewise, the values there"))
+        .indexed("CREATE INDEX region_draw_by_regions ON region_draw (regions)")
+        .since(12);
+  }
+};
+
 struct PassPictureRow {
   RowId pass = 0;
   uint32_t layer = 0;
@@ -497,7 +526,7 @@ using AllRows = RowList<CaptureRow, ProcessRow, DeviceRow, QueueRow, MetricRow, 
                         ModuleRow, ShaderRow, PipelineRow, PipelineShaderRow, PipelineStatisticRow,
                         ObjectRow, LabelRow, FunctionRow, FrameRow, FrameCounterRow, FrameValuesRow,
                         SubmissionRow, ExecutionRow, PassRow, RegionCounterRow, PassRegionsRow,
-                        RegionValuesRow, PassPictureRow, CommandBatchRow, BlockCostRow,
-                        BlockCountRow, BlockOtherRow, MessageRow, ReplacementRow>;
+                        RegionValuesRow, RegionDrawRow, PassPictureRow, CommandBatchRow,
+                        BlockCostRow, BlockCountRow, BlockOtherRow, MessageRow, ReplacementRow>;
 
 }  // namespace tally::store

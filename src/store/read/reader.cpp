@@ -144,6 +144,20 @@ Status Reader::for_each_region_values(
   return rows->status();
 }
 
+Status Reader::for_each_region_draw(const PassRegionsRow& regions,
+                                    const std::function<bool(const RegionDrawRow&)>& visit) const {
+  const uint64_t count = uint64_t{regions.columns()} * regions.rows();
+  Result<Statement> rows =
+      select<RegionDrawRow>(database_, "WHERE regions = ? ORDER BY position, counter");
+  if (rows) rows->bind(regions.id);
+  return each_row<RegionDrawRow>(std::move(rows), [&](RegionDrawRow& row) {
+    const bool sound =
+        row.places.size() == row.values.size() &&
+        std::ranges::all_of(row.places, [&](uint32_t place) { return place < count; });
+    return !sound || visit(row);
+  });
+}
+
 Result<std::optional<PassPictureRow>> Reader::pass_picture(RowId pass, uint32_t layer) const {
   Result<Statement> statement =
       select<PassPictureRow>(database_, "WHERE pass = ? AND layer = ? LIMIT 1");
@@ -240,12 +254,22 @@ Status check_tables(const Database& database, int64_t version) {
 
 // The tables of which readers look up rows by their first key: without an index, each of many
 // look-ups would read the whole table.
-constexpr std::pair<const char*, const char*> kLookedUp[] = {
-    {"region_values", "regions"}, {"pass_picture", "pass"},    {"batch_count", "batch"},
-    {"batch_other", "batch"},     {"device_metric", "device"}, {"module", "id"}};
+struct LookedUp {
+  const char* table;
+  const char* key;
+  int first_version = 0;
+};
+constexpr LookedUp kLookedUp[] = {{"region_values", "regions"},
+                                  {"region_draw", "regions", kTable<RegionDrawRow>.first_version},
+                                  {"pass_picture", "pass"},
+                                  {"batch_count", "batch"},
+                                  {"batch_other", "batch"},
+                                  {"device_metric", "device"},
+                                  {"module", "id"}};
 
-Status check_keys(const Database& database) {
-  for (const auto& [table, key] : kLookedUp) {
+Status check_keys(const Database& database, int64_t version) {
+  for (const auto& [table, key, first_version] : kLookedUp) {
+    if (version < first_version) continue;
     Result<Statement> plan = database.prepare(
         fmt::format("EXPLAIN QUERY PLAN SELECT * FROM main.{} WHERE {} = 1", table, key));
     if (!plan) return plan.error();
@@ -273,7 +297,7 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status tables = check_tables(*database, *version); !tables) {
     return with_context(tables.error(), path);
   }
-  if (Status keys = check_keys(*database); !keys) return with_context(keys.error(), path);
+  if (Status keys = check_keys(*database, *version); !keys) return with_context(keys.error(), path);
   const std::string views_sql = older_tables_sql(*version) + temporary_views_sql();
   if (Status views = database->execute(views_sql.c_str()); !views) {
     return with_context(views.error(), path);

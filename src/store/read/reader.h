@@ -88,6 +88,9 @@ class Reader {
   // regions.
   Status for_each_region_values(const PassRegionsRow& regions,
                                 const std::function<bool(const RegionValuesRow&)>& visit) const;
+  // The rows of single draws in these regions, by position; without rows that name others.
+  Status for_each_region_draw(const PassRegionsRow& regions,
+                              const std::function<bool(const RegionDrawRow&)>& visit) const;
   // None: there is no picture.
   Result<std::optional<PassPictureRow>> pass_picture(RowId pass, uint32_t layer) const;
 

@@ -36,7 +36,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 12;
+inline constexpr uint32_t kStreamVersion = 13;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -287,6 +287,16 @@ struct RegionValues {
   TALLY_STREAM_FIELDS(counter, values)
 };
 
+// Values of a counter that are not 0, of one draw in the regions of the last PassRegions, after the
+// pass's own. The regions ascend; several messages where one would be too large.
+struct RegionDraw {
+  uint32_t counter = 0;  // of the device's region_counters
+  int64_t position = 0;  // of the command in the pass's execution
+  std::vector<uint32_t> regions;
+  std::vector<uint32_t> values;
+  TALLY_STREAM_FIELDS(counter, position, regions, values)
+};
+
 // The render area of a layer of a pass's final image, of an execution of the last Submission. Its
 // rows follow from the top, each pixel as bytes R, G, B, A.
 struct PassPicture {
@@ -325,6 +335,6 @@ using AnyMessage =
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
                  RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues, Replacement,
-                 PipelineStatistic>;
+                 PipelineStatistic, RegionDraw>;
 
 }  // namespace tally::store::stream

@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 12. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_12_has_these_bytes) {
+// These bytes are version 13. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_13_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -91,11 +91,12 @@ TEST(StreamCodec, version_12_has_these_bytes) {
                                     .entry_point = "m",
                                     .hash = "h",
                                     .new_hash = "n"});
-  EXPECT_EQ(kStreamVersion, 12u);
+  append_message(bytes, RegionDraw{5, 300, {7}, {300}});
+  EXPECT_EQ(kStreamVersion, 13u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L',  'Y', 'C', 'A',  'P',  12,   0,    0,   0,   //
+          {'T', 'A', 'L', 'L',  'Y', 'C', 'A',  'P',  13,   0,    0,   0,   //
            8,   0,   0,   0,    3,   2,   1,    0,    0xac, 0x02, 7,   64,  //
            6,   0,   0,   0,    19,  14,  2,    1,    'x',  2,              //
            7,   0,   0,   0,    9,   1,   0,    3,    'S',  'k',  'y',      //
@@ -110,7 +111,9 @@ TEST(StreamCodec, version_12_has_these_bytes) {
            6,   0,   0,   0,    26,  1,   0xff, 2,    1,    0xff,                               //
            7,   0,   0,   0,    28,  2,   6,    0xac, 2,    1,    7,                            //
            15,  0,   0,   0,    30,  1,   'p',  1,    'f',  1,    's', 16,   1, 'm', 1,    'h',
-           1,   'n', 0}));
+           1,   'n', 0,  //
+           14,  0,   0,   0,    32,  5,   0xd8, 4,    1,    7,    0,   0,    0, 1,   0x2c, 1,
+           0,   0}));
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {

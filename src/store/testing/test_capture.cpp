@@ -87,6 +87,11 @@ void write_regions(Writer& writer, TestCapture& ids) {
                                           .region_height = 32});
   writer.add(RegionValuesRow{
       .regions = ids.regions, .counter = ids.invocations, .by_region = {10, 0, ~0u, 7}});
+  writer.add(RegionDrawRow{.regions = ids.regions,
+                           .position = 1,
+                           .counter = ids.invocations,
+                           .places = {0, 2},
+                           .values = {4, 9}});
   const auto png = encode_png({2, 1, {0xff0000ff, 0xff00ff00}});
   require(png ? Status{} : Status{png.error()});
   writer.add(PassPictureRow{.pass = ids.pass, .width = 2, .height = 1, .png = *png});

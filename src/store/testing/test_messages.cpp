@@ -85,7 +85,8 @@ std::vector<AnyMessage> one_message_of_each_kind() {
                       .new_hash = "def",
                       .refusal = "reason"},
           PipelineStatistic{5, 1, 2, "compute", "a compute shader", 32, 64, "Spills",
-                            "of registers", StatisticFormat::Int, -2.5}};
+                            "of registers", StatisticFormat::Int, -2.5},
+          RegionDraw{0, 3, {0, 300}, {~0u, 1}}};
 }
 
 }  // namespace tally::store::stream

@@ -83,6 +83,7 @@ Bytes small_capture(int commands) {
   append_message(bytes, kRegions);
   append_message(bytes, RegionValues{1, {5, 6, 7}});
   append_message(bytes, RegionValues{1, {8}});
+  append_message(bytes, RegionDraw{1, 0, {1, 3}, {2, 8}});
   append_message(bytes, PassPicture{.width = 2, .height = 3});
   append_message(bytes, PictureRows{{1, 2, 3, 4}});
   append_message(bytes, PictureRows{{5, 6}});
@@ -260,6 +261,7 @@ TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
   EXPECT_EQ(number("SELECT total FROM region_values JOIN region_counter ON region_counter.id = "
                    "counter WHERE name = 'Fragment invocations'"),
             5 + 6 + 7 + 8);
+  EXPECT_EQ(number("SELECT total FROM region_draw"), 2 + 8);
   const Result<Reader> reader = Reader::open(path_);
   const auto picture = *reader->pass_picture(number("SELECT id FROM pass"), 0);
   ASSERT_NE(picture, std::nullopt);
@@ -569,6 +571,16 @@ TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
       {kRegions, RegionValues{0, {1}}, kRegions},
       {kRegions, RegionValues{0, {1}}, next},
       {next, RegionValues{0, {1}}},
+      {next, RegionDraw{0, 1, {0}, {1}}},
+      {RegionDraw{0, 1, {0}, {1}}},
+      {kRegions, RegionDraw{2, 1, {0}, {1}}},
+      {kRegions, RegionDraw{0, -1, {0}, {1}}},
+      {kRegions, RegionDraw{0, 1, {}, {}}},
+      {kRegions, RegionDraw{0, 1, {0, 1}, {1}}},
+      {kRegions, RegionDraw{0, 1, {0, 0}, {1, 1}}},
+      {kRegions, RegionDraw{0, 1, {1, 0}, {1, 1}}},
+      {kRegions, RegionDraw{0, 1, {4}, {1}}},
+      {kRegions, RegionValues{0, {1}}, RegionDraw{0, 1, {0}, {1}}},
       {PassPicture{.pass = 1, .width = 1, .height = 1}},
       {PassPicture{.width = 0, .height = 3}},
       {PassPicture{.width = ~0u, .height = ~0u}},

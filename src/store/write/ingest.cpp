@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <variant>
@@ -57,6 +58,22 @@ Status RegionIngest::add(const stream::RegionValues& values, std::span<const Row
   writer_.add(RegionValuesRow{
       .regions = regions_, .counter = counters[counter_], .by_region = std::move(values_)});
   values_.clear();
+  return {};
+}
+
+Status RegionIngest::add(const stream::RegionDraw& draw, std::span<const RowId> counters) {
+  if (regions_ == 0 || !values_.empty()) return Error{"a draw's values without their regions"};
+  if (draw.counter >= counters.size()) return Error{"values of a counter that does not exist"};
+  const std::vector<uint32_t>& places = draw.regions;
+  const bool sound = draw.position >= 0 && !places.empty() && places.size() == draw.values.size() &&
+                     places.back() < region_count_ &&
+                     std::ranges::adjacent_find(places, std::greater_equal()) == places.end();
+  if (!sound) return Error{"a draw's values that do not fit the regions"};
+  writer_.add(RegionDrawRow{.regions = regions_,
+                            .position = draw.position,
+                            .counter = counters[draw.counter],
+                            .places = places,
+                            .values = draw.values});
   return {};
 }
 
@@ -141,6 +158,7 @@ uint64_t row_bytes(const stream::PassRegions& regions) {
   return columns * rows * sizeof(uint64_t);
 }
 uint64_t row_bytes(const stream::RegionValues& values) { return values.values.size() * 12; }
+uint64_t row_bytes(const stream::RegionDraw& draw) { return draw.values.size() * 8 + 64; }
 uint64_t row_bytes(const stream::PassPicture& picture) {
   return (uint64_t{picture.width} * 4 + 16) * picture.height + 1024;
 }

@@ -40,6 +40,7 @@ class RegionIngest {
   Status begin(const stream::PassRegions& regions, RowId pass);
   // `counters`: the rows of the device's region counters.
   Status add(const stream::RegionValues& values, std::span<const RowId> counters);
+  Status add(const stream::RegionDraw& draw, std::span<const RowId> counters);
   Status begin(const stream::PassPicture& picture, RowId pass);
   Status add(const stream::PictureRows& rows);
   // A new submission begins: everything of the last one must be complete.
@@ -163,6 +164,7 @@ class Ingest {
   Status on(stream::FrameValues& values);
   Status on(stream::PassRegions& regions);
   Status on(stream::RegionValues& values);
+  Status on(stream::RegionDraw& draw);
   Status on(stream::PassPicture& picture);
   Status on(stream::PictureRows& rows);
   Status on(stream::Gone& gone);

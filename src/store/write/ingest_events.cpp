@@ -301,6 +301,12 @@ Status Ingest::on(stream::RegionValues& values) {
   return regions_.add(values, device->region_counters);
 }
 
+Status Ingest::on(stream::RegionDraw& draw) {
+  const Device* device = find(devices_, submission_device_);
+  if (!device) return Error{"a draw's values without their regions"};
+  return regions_.add(draw, device->region_counters);
+}
+
 Status Ingest::on(stream::PassPicture& picture) {
   const Result<RowId> pass = pass_of(picture.execution, picture.pass);
   return pass ? regions_.begin(picture, *pass) : Status(pass.error());

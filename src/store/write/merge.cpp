@@ -412,6 +412,13 @@ class Copy {
       writer_.add(values);
       return true;
     });
+    if (copied.ok()) {
+      copied = capture_.for_each_region_draw(old, [&](RegionDrawRow draw) {
+        draw.regions = regions, draw.counter = region_counter_.of(draw.counter);
+        writer_.add(draw);
+        return true;
+      });
+    }
     if (!copied) return copied;
     auto picture = capture_.pass_picture(old.pass, old.layer);
     if (!picture) return picture.error();

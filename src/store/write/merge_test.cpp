@@ -52,9 +52,10 @@ class Merge : public testing::Test {
 TEST_F(Merge, has_the_values_of_all_captures_and_their_definitions_once) {
   const std::string a = capture("a"), b = capture("b"), c = capture("c");
   ASSERT_TRUE(merge({a, b, c}).ok());
-  for (const char* table : {"process", "queue", "object", "frame", "frame_value", "submission",
-                            "execution", "pass", "pass_regions", "region_values", "pass_picture",
-                            "command_batch", "batch_count", "batch_other", "message"}) {
+  for (const char* table :
+       {"process", "queue", "object", "frame", "frame_value", "submission", "execution", "pass",
+        "pass_regions", "region_values", "region_draw", "pass_picture", "command_batch",
+        "batch_count", "batch_other", "message"}) {
     const std::string count = std::string("SELECT count(*) FROM ") + table;
     EXPECT_EQ(numbers(merged_, count)[0], 3 * numbers(a, count)[0]) << table;
     EXPECT_GT(numbers(a, count)[0], 0) << table;

@@ -336,6 +336,7 @@ template RowId Writer::add(const PassRow&);
 template RowId Writer::add(const RegionCounterRow&);
 template RowId Writer::add(const PassRegionsRow&);
 template void Writer::add(const RegionValuesRow&);
+template void Writer::add(const RegionDrawRow&);
 template void Writer::add(const PassPictureRow&);
 template RowId Writer::add(const CommandBatchRow&);
 template void Writer::add(const BlockCostRow&);
@@ -407,7 +408,8 @@ void Writer::keep_last_frames(uint64_t count) {
         std::array{"pass", "execution", "execution"},
         std::array{"command_batch", "execution", "execution"},
         std::array{"pass_regions", "pass", "pass"}, std::array{"pass_picture", "pass", "pass"},
-        std::array{"region_values", "regions", "pass_regions"}}) {
+        std::array{"region_values", "regions", "pass_regions"},
+        std::array{"region_draw", "regions", "pass_regions"}}) {
     state_->run(
         fmt::format("DELETE FROM {} WHERE {} NOT IN (SELECT id FROM {})", table, key, owner));
   }
