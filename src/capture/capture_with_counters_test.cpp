@@ -427,6 +427,77 @@ TEST(CaptureByRegion, each_execution_of_a_recording_has_its_own_values) {
             20);
 }
 
+// --- draws by region
+
+Session run_by_draw(const std::string& scenario) {
+  return run(
+      {.scenario = scenario,
+       .environment = {
+           {"TALLY_REGIONS", "1"}, {"TALLY_REGION_SIZE", "16x16"}, {"TALLY_REGION_DRAWS", "1"}}});
+}
+
+// Subpass, layer and fragment invocations of each draw.
+std::string draws_by_region(const Session& session) {
+  return session.text(
+      "SELECT group_concat(text, ', ') FROM (SELECT subpass || ' ' || layer || ' ' || total AS "
+      "text "
+      "FROM region_draw JOIN region_counter ON region_counter.id = counter JOIN pass_regions ON "
+      "pass_regions.id = regions WHERE name = 'Fragment invocations' ORDER BY regions, position)");
+}
+
+// Where the draws do not add up to what the pass counted.
+int64_t unequal_sums(const Session& session) {
+  return session.number(
+      "SELECT count(*) FROM region_values AS v JOIN region_counter ON region_counter.id = "
+      "v.counter "
+      "WHERE name <> 'Fragment warps' AND total <> (SELECT coalesce(sum(total), 0) FROM "
+      "region_draw "
+      "AS d WHERE d.regions = v.regions AND d.counter = v.counter)");
+}
+
+TEST(CaptureDrawsByRegion, draws_add_up_to_their_pass) {
+  const Session session = run_by_draw("render_pass");
+  EXPECT_EQ(draws_by_region(session), "0 0 8192, 0 0 12288");
+  EXPECT_EQ(invocations(session), everywhere(4 * 4, 16 * 16 * (2 + 3)));
+  EXPECT_EQ(unequal_sums(session), 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM command JOIN pass ON pass.execution = "
+                           "command.execution JOIN region_draw AS d ON d.position = "
+                           "command.position"),
+            session.number("SELECT count(*) FROM region_draw"))
+      << "each one is a command";
+}
+
+TEST(CaptureDrawsByRegion, draws_are_in_their_subpass) {
+  const Session session = run_by_draw("subpasses");
+  EXPECT_EQ(draws_by_region(session), "0 0 4096, 1 0 8192");
+  EXPECT_EQ(unequal_sums(session), 0);
+}
+
+TEST(CaptureDrawsByRegion, a_draw_counts_in_each_view) {
+  const Session session = run_by_draw("views");
+  EXPECT_EQ(draws_by_region(session), "0 0 1600, 0 2 1600");
+  EXPECT_EQ(unequal_sums(session), 0);
+}
+
+TEST(CaptureDrawsByRegion, each_execution_of_a_recording_has_its_own) {
+  const Session session = run_by_draw("passes_again");
+  EXPECT_EQ(session.number("SELECT count(DISTINCT regions) FROM region_draw"), 20);
+  EXPECT_EQ(unequal_sums(session), 0);
+}
+
+TEST(CaptureDrawsByRegion, what_is_not_counted_is_said) {
+  const auto message = [](const Session& session) {
+    return session.text("SELECT text FROM message WHERE text LIKE 'not all draws%'");
+  };
+  const Session secondaries = run_by_draw("secondaries");
+  EXPECT_THAT(message(secondaries), HasSubstr("secondary command buffers"));
+  EXPECT_EQ(invocations(secondaries), everywhere(4 * 4, 16 * 16 * (2 + 2 * 5)));
+  const Session suspended = run_by_draw("suspended");
+  EXPECT_THAT(message(suspended), HasSubstr("suspended"));
+  EXPECT_EQ(invocations(suspended), everywhere(4 * 4, 16 * 16 * (1 + 2 + 3)));
+  EXPECT_EQ(message(run_by_draw("subpasses")), "");
+}
+
 // --- final images
 
 // The capture's only pass with regions.

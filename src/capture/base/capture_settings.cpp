@@ -88,6 +88,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.counts = times != "plain";
   result.statistics = settings.flag("statistics", false);
   result.regions = settings.flag("regions", false);
+  result.region_draws = settings.flag("region_draws", false);
   result.hide_extensions = settings.flag("hide_extensions", true);
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;
   result.patience =

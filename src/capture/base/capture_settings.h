@@ -31,8 +31,9 @@ struct CaptureSettings {
   std::string replacements;     // replace: list of the shaders to replace, "" = none
   Times times = Times::Passes;  // times: off, passes, draws; plain: passes, and counts is false
   bool counts = true;           // shaders are instrumented
-  bool statistics = false;  // statistics: the numbers of the driver's compiler for each pipeline
-  bool regions = false;     // regions: render passes by region
+  bool statistics = false;    // statistics: the numbers of the driver's compiler for each pipeline
+  bool regions = false;       // regions: render passes by region
+  bool region_draws = false;  // region_draws: and each of their draws
   // hide_extensions: those whose shaders cannot be counted
   bool hide_extensions = true;
   size_t queue_bytes = 0;  // queue_mib: limit of data queued for the receiver

@@ -179,6 +179,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   if (instance.settings().regions && !instance.settings().socket.empty() &&
       setup.description.not_captured.empty()) {
     setup.regions = inspect_regions(table, physical_device, info, setup.families);
+    setup.regions.by_draw = instance.settings().region_draws;
     setup.description.region_counters = setup.regions.names;
   }
   return setup;

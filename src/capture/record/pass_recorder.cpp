@@ -100,14 +100,14 @@ void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {
 }
 
 void PassRecorder::prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
-                                   uint32_t subpasses) {
+                                   uint32_t subpasses, bool whole) {
   if (!can_count_regions_) return;
   std::string reason;
   if (vk::find_in_chain<VkBaseInStructure>(chain, kRegionBeginType)) {
     reason = "the application counts it by region itself";
   } else {
     const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
-    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
+    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers, whole};
     pass.regions = context_.regions().prepare(shape, to.recording.host_pieces, reason);
   }
   if (pass.regions) return;
@@ -141,7 +141,7 @@ void PassRecorder::begin(const PassTarget& to, const VkRenderPassBeginInfo& info
   if (pass.render_pass) {
     pass.view_mask = pass.render_pass->view_mask;
     pass.attachments = pass.render_pass->attachments;
-    prepare_regions(to, pass, info.pNext, pass.render_pass->subpasses);
+    prepare_regions(to, pass, info.pNext, pass.render_pass->subpasses, true);
     if (pass.regions) {
       pass.final_image =
           final_image(*pass.render_pass, pass.framebuffer.get(), *context_.images(), info);
@@ -192,7 +192,7 @@ void PassRecorder::begin_rendering(const PassTarget& to, const VkRenderingInfo& 
     pass.layers = info.layerCount;
     pass.view_mask = info.viewMask;
     pass.attachments = context_.passes().attachments(info);
-    prepare_regions(to, pass, info.pNext, 1);
+    prepare_regions(to, pass, info.pNext, 1, !suspending_ && !resuming);
     if (pass.regions) pass.final_image = final_image(*context_.images(), info);
     begin_pass(to, std::move(pass));
   }

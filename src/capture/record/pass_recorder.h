@@ -71,7 +71,7 @@ class PassRecorder {
   TimestampPlace timestamp_place() const;
   void begin_pass(const PassTarget& to, RecordedPass pass);
   void prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
-                       uint32_t subpasses);
+                       uint32_t subpasses, bool whole);
   void take_picture(const PassTarget& to, RecordedPass& pass);
 
   RecordingContext& context_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "store/stream/stream.h"
 #include "vk/own_call.h"
@@ -46,7 +47,53 @@ std::optional<RecordedRegions> RegionCapture::prepare(const PassShape& shape, Ho
     return std::nullopt;
   }
   regions.values = *values;
+  if (setup_.by_draw) prepare_draws(regions, pieces);
   return regions;
+}
+
+void RegionCapture::prepare_draws(RecordedRegions& regions, HostPieces& pieces) const {
+  if (!regions.shape.whole) {
+    regions.no_draws = "those of passes that are suspended count for the pass alone";
+    return;
+  }
+  constexpr uint64_t kPerRegion = 8, kLeast = 16 << 10, kMostBytes = 64 << 20;
+  const uint64_t entry = vk::region_draw_entry_bytes(counters());
+  const uint64_t places = uint64_t{regions.columns} * regions.rows * regions.shape.layers;
+  const uint64_t capacity = std::min(std::max(kPerRegion * places, kLeast), kMostBytes / entry);
+  const auto draws = pieces.cut(sizeof(vk::RegionDrawsHeader) + capacity * entry);
+  if (!draws) {
+    regions.no_draws = "there is no memory: " + vk::take_own_failure().text();
+    return;
+  }
+  regions.draws = *draws;
+  regions.draw_capacity = static_cast<uint32_t>(capacity);
+}
+
+uint32_t DrawEntry::value(uint32_t counter) const {
+  uint32_t value = 0;
+  std::memcpy(&value, values + counter * sizeof value, sizeof value);
+  return value;
+}
+
+vk::RegionDrawsHeader RecordedRegions::draws_header() const {
+  vk::RegionDrawsHeader header;
+  std::memcpy(&header, draws.data, sizeof header);
+  return header;
+}
+
+std::vector<DrawEntry> RecordedRegions::draw_entries(uint32_t counters) const {
+  std::vector<DrawEntry> entries(std::min(draws_header().entries, draw_capacity));
+  const std::byte* at = draws.data + sizeof(vk::RegionDrawsHeader);
+  for (DrawEntry& entry : entries) {
+    std::memcpy(&entry.draw, at, sizeof entry.draw);
+    std::memcpy(&entry.place, at + sizeof entry.draw, sizeof entry.place);
+    entry.values = at + sizeof entry.draw + sizeof entry.place;
+    at += vk::region_draw_entry_bytes(counters);
+  }
+  std::ranges::sort(entries, [](const DrawEntry& a, const DrawEntry& b) {
+    return std::pair(a.draw, a.place) < std::pair(b.draw, b.place);
+  });
+  return entries;
 }
 
 std::vector<uint32_t> RecordedRegions::read(uint32_t subpass, uint32_t layer,

@@ -12,12 +12,14 @@
 
 #include "capture/base/tables.h"
 #include "capture/record/host_memory.h"
+#include "vk/region_draws.h"
 
 namespace tally::capture {
 
 // Determined before the device is created.
 struct RegionSetup {
   bool enabled = false;
+  bool by_draw = false;                // each draw is counted too
   std::string reason;                  // why it is not enabled although it was requested
   bool add_address_extension = false;  // enable VK_KHR_buffer_device_address, not only the feature
   std::vector<std::string> names;
@@ -33,6 +35,17 @@ struct PassShape {
   VkRect2D area{};
   uint32_t subpasses = 1;
   uint32_t layers = 1;  // or views
+  bool whole = true;    // neither suspended nor resumed
+};
+
+// The values of one draw in one region: the draw's number in the pass, the region's index (layer,
+// row, column), and a value for each counter.
+struct DrawEntry {
+  uint32_t draw = 0;
+  uint32_t place = 0;
+  const std::byte* values = nullptr;
+
+  uint32_t value(uint32_t counter) const;
 };
 
 // The location of the values of a recorded pass.
@@ -40,12 +53,18 @@ struct RecordedRegions {
   PassShape shape;
   uint32_t columns = 0, rows = 0;
   VkDeviceSize region_bytes = 0, row_bytes = 0;
-  HostPiece values;  // of each subpass and layer, in sequence
+  HostPiece values;            // of each subpass and layer, in sequence
+  HostPiece draws;             // a vk::RegionDrawsHeader and its entries
+  std::string no_draws;        // why, although they were asked for
+  uint32_t draw_capacity = 0;  // 0: the draws are not counted
 
   VkDeviceSize layer_bytes() const { return row_bytes * rows; }
   // Returns the values of a counter in all regions of a subpass and layer. Call it after the pass
   // has been executed.
   std::vector<uint32_t> read(uint32_t subpass, uint32_t layer, uint32_t counter) const;
+  vk::RegionDrawsHeader draws_header() const;
+  // Sorted by draw, then place.
+  std::vector<DrawEntry> draw_entries(uint32_t counters) const;
 };
 
 class RegionCapture {
@@ -62,6 +81,9 @@ class RegionCapture {
                                          std::string& reason) const;
 
  private:
+  // Without memory for them the pass is counted without its draws.
+  void prepare_draws(RecordedRegions& regions, HostPieces& pieces) const;
+
   const RegionSetup setup_;
 };
 
@@ -89,6 +111,11 @@ class RegionBegin {
               capture.counters(),
               const_cast<uint32_t*>(capture.counter_ids())};
     changed_.pNext = &begin_;
+    if (regions.draw_capacity == 0) return;
+    draws_.list = regions.draws.address;
+    draws_.capacity = regions.draw_capacity;
+    draws_.next = original_.pNext;
+    begin_.pNext = &draws_;
   }
   const Info* info() const { return addresses_.empty() ? &original_ : &changed_; }
 
@@ -96,6 +123,7 @@ class RegionBegin {
   const Info& original_;
   Info changed_;
   VkRenderPassPerformanceCountersByRegionBeginInfoARM begin_{};
+  vk::RegionDrawsBegin draws_;
   std::vector<VkDeviceAddress> addresses_;
 };
 

@@ -1,7 +1,10 @@
 #include "capture/send/reporter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "capture/record/images.h"
@@ -10,10 +13,6 @@
 namespace tally::capture {
 
 // Sends the values by region of a completed submission, pass by pass.
-
-// Sends the values of execution `index` of the submission.
-void send_regions(PacketBuilder& packet, const RegionCapture& capture, int64_t index,
-                  const Recording& recording);
 
 namespace {
 
@@ -46,8 +45,89 @@ void send_picture(PacketBuilder& packet, stream::PassPicture message,
   }
 }
 
+// The draws of a pass, and what was counted of them.
+class PassDraws {
+ public:
+  PassDraws(const Recording& recording, uint32_t pass, uint32_t counters) : counters_(counters) {
+    const RecordedRegions& regions = *recording.passes[pass].regions;
+    missing_ = regions.no_draws;
+    if (regions.draw_capacity == 0) return;
+    layer_regions_ = regions.columns * regions.rows;
+    for (const CommandRun& run : recording.command_runs) {
+      if (run.pass_of != stream::PassOf::Own || run.pass != pass) continue;
+      for (uint32_t i = 0; i < run.count; ++i) draws_.push_back({run.first + i, run.subpass});
+    }
+    missing_ = why_missing(recording, pass, regions);
+    const vk::RegionDrawsHeader header = regions.draws_header();
+    if (header.magic == vk::kRegionDrawsMagic && header.draws == draws_.size()) {
+      entries_ = regions.draw_entries(counters);
+    }
+  }
+
+  const std::string& missing() const { return missing_; }
+  void send(PacketBuilder& packet, uint32_t subpass, uint32_t layer) const {
+    for (auto begin = entries_.begin(); begin != entries_.end();) {
+      const auto end = std::find_if(
+          begin, entries_.end(), [&](const DrawEntry& entry) { return entry.draw != begin->draw; });
+      if (draws_[begin->draw].subpass == subpass) send_draw(packet, {begin, end}, layer);
+      begin = end;
+    }
+  }
+
+ private:
+  struct Draw {
+    uint32_t position = 0;
+    uint32_t subpass = 0;
+  };
+
+  std::string why_missing(const Recording& recording, uint32_t pass,
+                          const RecordedRegions& regions) const {
+    const vk::RegionDrawsHeader header = regions.draws_header();
+    if (header.magic != vk::kRegionDrawsMagic) return "the layer below does not count them";
+    if (header.draws != draws_.size())
+      return fmt::format("{} draws were recorded, {} counted", draws_.size(), header.draws);
+    if (header.counted < header.draws) {
+      return fmt::format("{} of {} draws of a pass are beyond its memory; larger regions need less",
+                         header.draws - header.counted, header.draws);
+    }
+    if (header.entries > regions.draw_capacity) {
+      return fmt::format(
+          "{} of {} values of a pass are beyond its memory; larger regions need less",
+          header.entries - regions.draw_capacity, header.entries);
+    }
+    const bool has_secondaries = std::ranges::any_of(
+        recording.secondaries, [&](const RecordedSecondary& own) { return own.pass == pass; });
+    return has_secondaries ? "those in secondary command buffers count for the pass alone" : "";
+  }
+
+  void send_draw(PacketBuilder& packet, std::span<const DrawEntry> entries, uint32_t layer) const {
+    for (uint32_t counter = 0; counter < counters_; ++counter) {
+      stream::RegionDraw message{.counter = counter, .position = draws_[entries[0].draw].position};
+      const auto send = [&] {
+        if (!message.values.empty()) packet.add(message);
+        message.regions.clear();
+        message.values.clear();
+      };
+      for (const DrawEntry& entry : entries) {
+        const uint32_t value = entry.value(counter);
+        if (value == 0 || entry.place / layer_regions_ != layer) continue;
+        message.regions.push_back(entry.place % layer_regions_);
+        message.values.push_back(value);
+        if (message.values.size() == kValuesPerMessage) send();
+      }
+      send();
+    }
+  }
+
+  const uint32_t counters_;
+  uint32_t layer_regions_ = 1;
+  std::vector<Draw> draws_;
+  std::vector<DrawEntry> entries_;
+  std::string missing_;
+};
+
 void send_pass(PacketBuilder& packet, uint32_t counters, stream::PassRegions message,
-               const RecordedRegions& regions) {
+               const RecordedRegions& regions, const PassDraws& draws) {
   for (message.subpass = 0; message.subpass < regions.shape.subpasses; ++message.subpass) {
     for (message.layer = 0; message.layer < regions.shape.layers; ++message.layer) {
       packet.add(message);
@@ -56,18 +136,23 @@ void send_pass(PacketBuilder& packet, uint32_t counters, stream::PassRegions mes
         const bool zero = std::ranges::all_of(values, [](uint32_t value) { return value == 0; });
         if (!zero) add_values(packet, counter, values);
       }
+      draws.send(packet, message.subpass, message.layer);
     }
   }
 }
 
-}  // namespace
-
-void send_regions(PacketBuilder& packet, const RegionCapture& capture, int64_t index,
-                  const Recording& recording) {
+// Sends the values of execution `index` of the submission.
+void send_regions(PacketBuilder& packet, StreamConnection& connection, const RegionCapture& capture,
+                  int64_t index, const Recording& recording) {
   for (size_t i = 0; i < recording.passes.size(); ++i) {
     const RecordedPass& pass = recording.passes[i];
     if (!pass.regions || !pass.ended) continue;
     const VkRect2D& area = pass.regions->shape.area;
+    const PassDraws draws(recording, static_cast<uint32_t>(i), capture.counters());
+    if (!draws.missing().empty()) {
+      connection.message(store::Severity::Warning,
+                         "not all draws are counted by region: " + draws.missing());
+    }
     send_pass(packet, capture.counters(),
               {.execution = index,
                .pass = static_cast<uint32_t>(i),
@@ -77,7 +162,7 @@ void send_regions(PacketBuilder& packet, const RegionCapture& capture, int64_t i
                .height = area.extent.height,
                .region_width = capture.region().width,
                .region_height = capture.region().height},
-              *pass.regions);
+              *pass.regions, draws);
     if (!pass.picture) continue;
     send_picture(packet,
                  {.execution = index,
@@ -88,6 +173,8 @@ void send_regions(PacketBuilder& packet, const RegionCapture& capture, int64_t i
                  *pass.picture);
   }
 }
+
+}  // namespace
 
 Reporter::Reporter(StreamConnection& connection, ShaderRegistry& shaders,
                    const RegionCapture& regions, stream::Device device, MetricLayout layout)
@@ -199,7 +286,7 @@ void Reporter::write_regions(PacketBuilder& packet, const Submission& submission
           "regions of render passes are missing: command buffers were executed again "
           "before their values could be read");
     } else {
-      send_regions(packet, regions_, static_cast<int64_t>(i), recording);
+      send_regions(packet, connection_, regions_, static_cast<int64_t>(i), recording);
     }
   }
 }

@@ -59,6 +59,7 @@ std::string limits_text(const RunOptions& options) {
 
 Status check_regions(const RunOptions& options) {
   const std::string& text = options.regions;
+  if (options.region_draws && text.empty()) return Error{"--region-draws needs --regions"};
   if (text.empty() || text == "true") return {};
   if (const auto size = parse_size(text); size && is_region_size(*size)) return {};
   return Error{fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two up to 4096", text)};
@@ -162,6 +163,7 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   } else if (!options.regions.empty()) {
     environment.try_emplace("TALLY_REGION_SIZE", kDefaultRegion);
   }
+  if (options.region_draws) environment["TALLY_REGION_DRAWS"] = "1";
   if (options.times != "passes") environment["TALLY_TIMES"] = options.times;
   if (options.statistics) environment["TALLY_STATISTICS"] = "1";
   if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
@@ -203,6 +205,7 @@ void print_environment_changes(const Environment& environment) {
                            "TALLY_REPLACE",
                            "TALLY_REGIONS",
                            "TALLY_REGION_SIZE",
+                           "TALLY_REGION_DRAWS",
                            "TALLY_TIMES",
                            "TALLY_STATISTICS",
                            "TALLY_STATIC_COSTS",
@@ -302,6 +305,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
                 "Also count every render pass by region of the framebuffer: of 8x8 pixels, or "
                 "with --regions=WxH of another size")
       ->type_name("[=WxH]");
+  command.add_flag("--region-draws", options.region_draws,
+                   "With --regions, also count each draw of a render pass by region: which draws "
+                   "wrote where");
   command
       .add_option("--times", options.times,
                   "Work to time on the GPU: passes (and dispatches), draws (also each draw in a "

@@ -32,6 +32,7 @@ struct RunOptions {
   std::string sources;
   std::string html;     // empty: no HTML report
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
+  bool region_draws = false;
   std::string times = "passes";
   bool statistics = false;
   bool branches = false;
