@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -57,6 +58,57 @@ TEST_F(RegionRun, regions_of_a_pass_add_up_to_its_fragment_shaders) {
   }
   EXPECT_EQ(passes, 2u * 2u);
   EXPECT_EQ(by_pass.size(), passes);
+}
+
+// The draws of a region add up to it, and the regions of a draw to what its shaders counted.
+TEST_F(RegionRun, draws_of_regions_add_up_to_the_regions_and_to_the_draws) {
+  const auto result = run("--regions=16x16 --region-draws", "--frames 2 --size 100x70");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  EXPECT_EQ(result.standard_error.find("not all draws"), std::string::npos)
+      << result.standard_error;
+  using Place = std::array<uint64_t, 4>;  // frame, pass, x and y
+  const auto place_of = [](const nlohmann::json& row) {
+    return Place{row["frame"], row["pass_number"], row["x"], row["y"]};
+  };
+  std::map<Place, std::map<std::string, uint64_t>> regions, sums;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> draws;  // by frame and number
+  const auto by_region = rows("--by region --top 0");
+  const auto by_draw = rows("--by region-draw --top 0");
+  for (const auto& [name, value] : by_region[0].items()) {
+    const bool counts = value.is_number_unsigned() && by_draw[0].contains(name) &&
+                        name.find("_per_pixel") == std::string::npos && name != "fragment_warps";
+    if (!counts || name.find('_') == std::string::npos || name == "pass_number") continue;
+    for (const auto& row : by_region) regions[place_of(row)][name] += row[name].get<uint64_t>();
+    for (const auto& row : by_draw) sums[place_of(row)][name] += row[name].get<uint64_t>();
+  }
+  EXPECT_GE(regions.begin()->second.size(), 15u);
+  EXPECT_EQ(sums, regions);
+  for (const auto& row : by_draw) {
+    ASSERT_FALSE(row["command"].is_null()) << "every draw was counted on its own";
+    draws[{row["frame"], row["command"]}] += row["fragment_invocations"].get<uint64_t>();
+  }
+  size_t found = 0;
+  for (const auto& row : rows("--by draw --each --top 0")) {
+    const uint64_t fragments = row.value("invocations_fragment", uint64_t{0});
+    if (fragments == 0) continue;
+    EXPECT_EQ((draws[{row["frame"], row["command"]}]), fragments) << row;
+    ++found;
+  }
+  EXPECT_EQ(found, draws.size());
+  EXPECT_GT(found, 4u);
+  const auto one = rows("--by region-draw --top 0 --pass 0 --at 40,40");
+  EXPECT_GT(one.size(), 0u);
+  for (const auto& row : one) EXPECT_EQ(place_of(row), (Place{row["frame"], 0, 32, 32}));
+}
+
+TEST_F(RegionRun, draws_by_region_are_counted_where_regions_are) {
+  const auto result = run("--region-draws", "--frames 1 --size 32x32");
+  EXPECT_EQ(result.end.shell_status(), 2);
+  EXPECT_EQ(result.standard_error, "tally: --region-draws needs --regions\n");
+  ASSERT_EQ(run("--regions=16x16", "--frames 1 --size 32x32").end.shell_status(), 0);
+  EXPECT_THAT(report("--by region-draw").standard_error,
+              HasSubstr("capture with tally run --regions --region-draws"));
+  EXPECT_THAT(report("--by region --at 4").standard_error, HasSubstr("--at 4: not X,Y"));
 }
 
 TEST_F(RegionRun, pixels_add_up_to_the_regions_that_contain_them) {

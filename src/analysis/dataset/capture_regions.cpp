@@ -35,21 +35,32 @@ Result<std::map<store::RowId, uint64_t>> totals_of(const Model& model, store::Ro
 
 class RegionTables {
  public:
-  RegionTables(const Model& model, const std::vector<uint32_t>& merged_of, DataCapture& capture)
+  RegionTables(const Model& model, const std::vector<uint32_t>& merged_of,
+               const std::vector<uint32_t>& row_of, DataCapture& capture)
       : model_(model),
         merged_of_(merged_of),
+        row_of_(row_of),
         capture_(capture),
         counters_(describe_region_counters(model)) {}
 
   Status add() {
-    for (const Metric& counter : counters_)
+    for (const Metric& counter : counters_) {
       values_.push_back(&regions_.add(counter.id, Kind::Number));
+      draw_values_.push_back(&draws_.add(counter.id, Kind::Number));
+    }
     auto passes = region_passes(model_, std::nullopt);
     if (!passes) return passes.error();
     passes_ = std::move(*passes);
     if (Status sorted = sort_by_heat(); !sorted) return sorted;
     Status status = choose_regions();
     if (status.ok()) status = add_pictures();
+    if (draws_left_out_ != 0) {
+      capture_.left_out.push_back(
+          fmt::format("The draws of {} passes by region are left out: a page holds {} of their "
+                      "values.",
+                      draws_left_out_, kMaxRegionValues));
+    }
+    capture_.tables.push_back(std::move(draws_));
     capture_.tables.push_back(std::move(region_passes_));
     capture_.tables.push_back(std::move(regions_));
     capture_.tables.push_back(std::move(pictures_));
@@ -107,8 +118,35 @@ class RegionTables {
           left_out, passes_.size(), kMaxRegionValues));
     }
     std::ranges::stable_sort(chosen, {}, &RegionPass::pass);
-    for (const RegionPass& pass : chosen)
+    auto draws = RegionDraws::open(model_);
+    if (!draws) return draws.error();
+    for (const RegionPass& pass : chosen) {
       if (Status added = add_pass(pass); !added) return added;
+      if (!draws->exist()) continue;
+      if (Status added = add_draws(pass, *draws); !added) return added;
+    }
+    return {};
+  }
+
+  // A row of commands may stand for several draws.
+  Status add_draws(const RegionPass& pass, const RegionDraws& draws) {
+    const auto read = draws.read(pass);
+    if (!read) return read.error();
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> rows;
+    for (const RegionDraw& draw : *read)
+      add_saturating(rows[{draw.region, row_of_[draw.command]}], draw.values);
+    const size_t values = rows.size() * counters_.size();
+    if (values > draw_values_left_) {
+      ++draws_left_out_;
+      return {};
+    }
+    draw_values_left_ -= values;
+    for (const auto& [key, of_counters] : rows) {
+      draw_pass_.push(region_passes_.rows() - 1);
+      draw_region_.push(key.first);
+      draw_command_.push(key.second);
+      for (size_t c = 0; c < counters_.size(); ++c) draw_values_[c]->push(of_counters[c]);
+    }
     return {};
   }
 
@@ -192,6 +230,7 @@ class RegionTables {
 
   const Model& model_;
   const std::vector<uint32_t>& merged_of_;
+  const std::vector<uint32_t>& row_of_;
   DataCapture& capture_;
   const std::vector<Metric> counters_;
   std::vector<RegionPass> passes_;
@@ -209,6 +248,12 @@ class RegionTables {
   DataColumn& rows_ = region_passes_.add("rows", Kind::Number);
   DataColumn& first_ = region_passes_.add("first", Kind::Number);
   std::vector<DataColumn*> values_;  // by counter
+  DataTable draws_{"region_draws"};
+  DataColumn& draw_pass_ = draws_.add("region_pass", Kind::Index);
+  DataColumn& draw_region_ = draws_.add("region", Kind::Number);
+  DataColumn& draw_command_ = draws_.add("command", Kind::Index);
+  std::vector<DataColumn*> draw_values_;  // by counter
+  size_t draw_values_left_ = kMaxRegionValues, draws_left_out_ = 0;
   DataColumn& picture_pass_ = pictures_.add("pass", Kind::Index);
   DataColumn& picture_layer_ = pictures_.add("layer", Kind::Number);
   DataColumn& picture_image_ = pictures_.add("image", Kind::Index);
@@ -219,8 +264,8 @@ class RegionTables {
 }  // namespace
 
 Status add_regions(const Model& model, const std::vector<uint32_t>& merged_of,
-                   DataCapture& capture) {
-  return RegionTables(model, merged_of, capture).add();
+                   const std::vector<uint32_t>& row_of, DataCapture& capture) {
+  return RegionTables(model, merged_of, row_of, capture).add();
 }
 
 Status add_egl_frames(const Model& model, DataCapture& capture) {

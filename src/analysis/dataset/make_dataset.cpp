@@ -289,6 +289,7 @@ class CaptureBuilder {
     std::vector<uint32_t> counted;
     for (uint32_t m = 0; m < counted_.size(); ++m)
       if (counted_[m]) counted.push_back(m);
+    std::vector<uint32_t> row_of;
     for (const Grouping grouping : {Grouping::Each, Grouping::SameCall, Grouping::SamePipeline}) {
       const CommandRows rows = group_rows(model_, grouping);
       const bool is_last = grouping == Grouping::SamePipeline;
@@ -306,11 +307,12 @@ class CaptureBuilder {
       rows_.lines = code.lines();
       rows_.pipelines = events.pipelines();
       if (rows.same_call) rows_.commands = rows.first_of;
+      row_of = rows.row_of;
       std::move(sets).finish(capture);
       std::move(code).finish(reasons, capture);
       break;
     }
-    return add_regions(model_, events.merged().group_of_pass, capture);
+    return add_regions(model_, events.merged().group_of_pass, row_of, capture);
   }
 
   void note_grouping(const CommandRows& rows, DataCapture& capture) const {

@@ -392,6 +392,47 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
   return passes;
 }
 
+Result<RegionDraws> RegionDraws::open(const Model& model) {
+  RegionDraws draws(model);
+  auto any = model.reader.query("SELECT 1 FROM region_draw LIMIT 1");
+  if (!any) return any.error();
+  if (!any->step()) return any->status().ok() ? Result(std::move(draws)) : any->status().error();
+  std::map<store::RowId, const Batch*> batches;
+  for (const Batch& batch : model.batches) batches.emplace(batch.id, &batch);
+  const Status read = model.reader.for_each_batch([&](const store::CommandBatchRow& row) {
+    const auto found = batches.find(row.id);
+    if (!row.pass || found == batches.end()) return true;
+    const std::vector<uint32_t>& commands = found->second->commands;
+    for (size_t i = 0; i < std::min(commands.size(), row.positions.values.size()); ++i)
+      draws.commands_.emplace(std::pair(row.execution, row.positions.values[i]), commands[i]);
+    return true;
+  });
+  if (!read) return read.error();
+  return draws;
+}
+
+Result<std::vector<RegionDraw>> RegionDraws::read(const RegionPass& pass) const {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> found;  // by region and command
+  const store::RowId execution = model_->passes[pass.pass].row.execution;
+  const Status read =
+      model_->reader.for_each_region_draw(pass.regions, [&](const store::RegionDrawRow& row) {
+        const auto command = commands_.find({execution, row.position});
+        const uint32_t counter = model_->region_counter_index.find(row.counter);
+        if (command == commands_.end() || counter == kNone) return true;
+        for (size_t i = 0; i < row.places.size(); ++i) {
+          std::vector<uint64_t>& values = found[{row.places[i], command->second}];
+          values.resize(model_->region_counters.size());
+          values[counter] = saturating_sum(values[counter], row.values[i]);
+        }
+        return true;
+      });
+  if (!read) return read.error();
+  std::vector<RegionDraw> draws;
+  draws.reserve(found.size());
+  for (auto& [key, values] : found) draws.push_back({key.first, key.second, std::move(values)});
+  return draws;
+}
+
 uint64_t pixels_of(const Pass& pass) {
   const auto views = static_cast<uint64_t>(std::popcount(pass.row.view_mask));
   const uint64_t layers = views != 0 ? views : std::max<uint64_t>(pass.row.layers, 1);

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/metrics.h"
@@ -118,6 +120,28 @@ struct RegionPass {
 // The passes, in capture order. `number` restricts them to passes with this number in their frame.
 Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number);
 
+// The counts of single draws in regions (tally run --region-draws).
+
+struct RegionDraw {
+  uint32_t region = 0;  // of the pass
+  uint32_t command = 0;
+  std::vector<uint64_t> values;  // by counter of the model
+};
+
+class RegionDraws {
+ public:
+  static Result<RegionDraws> open(const Model& model);
+  bool exist() const { return !commands_.empty(); }
+  // In the order of regions, then commands.
+  Result<std::vector<RegionDraw>> read(const RegionPass& pass) const;
+
+ private:
+  explicit RegionDraws(const Model& model) : model_(&model) {}
+
+  const Model* model_;
+  std::map<std::pair<store::RowId, int64_t>, uint32_t> commands_;  // by execution and position
+};
+
 // The pixels of the render area and layers of a pass, in all its runs.
 uint64_t pixels_of(const Pass& pass);
 
@@ -125,6 +149,9 @@ struct PixelArea {
   int64_t x, y;
   uint32_t width, height;
 
+  bool contains(int64_t at_x, int64_t at_y) const {
+    return at_x >= x && at_y >= y && at_x - x < width && at_y - y < height;
+  }
   // The value that ranks regions: those at the edges of the render area are smaller than others.
   double per_pixel(uint64_t value) const {
     return static_cast<double>(value) / (double{1} * width * height);

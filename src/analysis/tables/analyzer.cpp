@@ -79,7 +79,8 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
     case By::Counter:
       return make_counter_table(*model_, options);
     case By::Region:
-      return make_region_table(*model_, options, progress_);
+    case By::RegionDraw:
+      return make_region_table(*model_, by == By::RegionDraw, options, progress_);
     case By::Executable:
       return make_executable_table(*model_, options);
     case By::Loop:
@@ -315,7 +316,9 @@ std::string why_no_sites(const Model& model, By by) {
 }  // namespace
 
 std::string why_no_rows(const Model& model, By by, const TableOptions& options) {
-  if (by == By::Region) return why_no_regions(model, options.pass);
+  if (by == By::RegionDraw && !model.region_counters.empty())
+    return "no draw was counted by region here: capture with tally run --regions --region-draws";
+  if (by == By::Region || by == By::RegionDraw) return why_no_regions(model, options.pass);
   if (by == By::Executable)
     return "the capture has no statistics of the driver's compiler here: capture with tally run "
            "--statistics, on a driver that has VK_KHR_pipeline_executable_properties";

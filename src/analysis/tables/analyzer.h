@@ -33,6 +33,7 @@ enum class By {
   Label,
   Counter,
   Region,
+  RegionDraw,
   Executable,
   Function,
   CallTree
@@ -40,9 +41,9 @@ enum class By {
 
 // The names of By's values for users, in the same order.
 inline constexpr std::string_view kByNames[] = {
-    "draw",    "pass",   "shader",     "line",     "block",    "loop",
-    "value",   "clock",  "memory",     "pipeline", "frame",    "label",
-    "counter", "region", "executable", "function", "call-tree"};
+    "draw",    "pass",   "shader",      "line",       "block",    "loop",
+    "value",   "clock",  "memory",      "pipeline",   "frame",    "label",
+    "counter", "region", "region-draw", "executable", "function", "call-tree"};
 
 std::optional<By> by_from_name(std::string_view name);
 

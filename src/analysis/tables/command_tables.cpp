@@ -344,25 +344,42 @@ constexpr std::array kShown = {"fragment_invocations", "fragment_instructions",
 struct Place {
   uint32_t in;  // RegionPass
   uint32_t column, row;
+  uint32_t command = kNone;  // by draw; none: the pass less the draws that are known
 };
 
 class RegionTable {
  public:
-  RegionTable(const Model& model, const TableOptions& options)
-      : model_(model), options_(options), counters_(describe_region_counters(model)) {}
+  RegionTable(const Model& model, bool by_draw, const TableOptions& options)
+      : model_(model),
+        by_draw_(by_draw),
+        options_(options),
+        counters_(describe_region_counters(model)) {}
 
   Result<Table> run(const Progress& progress) {
     auto passes = region_passes(model_, options_.pass);
     if (!passes) return passes.error();
     passes_ = std::move(*passes);
+    if (by_draw_) {
+      auto draws = RegionDraws::open(model_);
+      if (!draws) return draws.error();
+      draws_.emplace(std::move(*draws));
+    }
     Table table;
-    table.id = "region", table.title = title();
+    table.id = by_draw_ ? "region_draw" : "region";
+    table.title = by_draw_ ? "Draws of r" + title().substr(1) : title();
     const std::vector<Field> fields = key_fields();
     add_columns(table, fields);
     add_metric_columns(table, counters_);
     for (Column& column : table.columns) column.shown |= is_shown(column.id);
     add_density_columns(table);
     add_share_columns(table);
+    if (by_draw_) {
+      table.columns.push_back({.id = "region_share",
+                               .title = "of region",
+                               .unit = Unit::Percent,
+                               .description = "percentage of the region's fragment_instructions",
+                               .adds_up = false});
+    }
     for (uint32_t in = 0; in < passes_.size(); ++in) {
       if (Status added = add_regions(in, fields, table); !added) return added.error();
       if (progress) progress(static_cast<double>(in + 1) / static_cast<double>(passes_.size()));
@@ -455,20 +472,67 @@ class RegionTable {
           return true;
         });
     if (!status) return status;
+    if (by_draw_) return add_draws(in, values, fields, table);
     for (size_t r = 0; r < count; ++r) {
-      if (!counted[r]) {
+      if (counted[r]) {
+        add_row(place_of(in, r), values, r, fields, table);
+      } else {
         ++empty_;
-        continue;
       }
-      places_.push_back({in, static_cast<uint32_t>(r % regions.columns()),
-                         static_cast<uint32_t>(r / regions.columns())});
-      Row row = make_row(fields, places_.size() - 1);
-      append_metrics(row, values, r);
-      const PixelArea area = area_of(places_.size() - 1);
-      for (size_t c = 0; c < counters_.size(); ++c)
-        row.emplace_back(area.per_pixel(values.at(r, c)));
-      append_shares(row, values, r);
-      table.rows.push_back(std::move(row));
+    }
+    return {};
+  }
+
+  // `share`: of the region, by draw. No row for a region that was not asked for.
+  void add_row(const Place& place, const MetricMatrix& values, size_t index,
+               const std::vector<Field>& fields, Table& table, Cell share = {}) {
+    const PixelArea area = region_area(passes_[place.in].regions, place.column, place.row);
+    if (options_.at && !area.contains(options_.at->first, options_.at->second)) return;
+    places_.push_back(place);
+    Row row = make_row(fields, places_.size() - 1);
+    append_metrics(row, values, index);
+    for (size_t c = 0; c < counters_.size(); ++c)
+      row.emplace_back(area.per_pixel(values.at(index, c)));
+    append_shares(row, values, index);
+    if (by_draw_) row.push_back(std::move(share));
+    table.rows.push_back(std::move(row));
+  }
+
+  Place place_of(uint32_t in, size_t region, uint32_t command = kNone) const {
+    const uint32_t columns = passes_[in].regions.columns();
+    return {in, static_cast<uint32_t>(region % columns), static_cast<uint32_t>(region / columns),
+            command};
+  }
+
+  // A last row has the rest of the region.
+  Status add_draws(uint32_t in, const MetricMatrix& whole, const std::vector<Field>& fields,
+                   Table& table) {
+    const auto draws = draws_->read(passes_[in]);
+    if (!draws) return draws.error();
+    if (counters_.empty() || draws->empty()) return {};
+    const uint32_t ranked = default_region_counter(counters_);
+    for (auto begin = draws->begin(); begin != draws->end();) {
+      const uint32_t region = begin->region;
+      const auto end = std::find_if(begin, draws->end(),
+                                    [&](const RegionDraw& d) { return d.region != region; });
+      const auto count = static_cast<size_t>(end - begin);
+      MetricMatrix values(count + 1, counters_.size());
+      bool has_rest = false;
+      for (uint32_t c = 0; c < counters_.size(); ++c) {
+        uint64_t sum = 0;
+        for (size_t d = 0; d < count; ++d) {
+          values.add(d, c, begin[static_cast<ptrdiff_t>(d)].values[c]);
+          sum = saturating_sum(sum, values.at(d, c));
+        }
+        const uint64_t of_pass = whole.at(region, c);
+        if (of_pass > sum) values.add(count, c, of_pass - sum), has_rest = true;
+      }
+      for (size_t d = 0; d < count + (has_rest ? 1 : 0); ++d) {
+        const uint32_t command = d == count ? kNone : begin[static_cast<ptrdiff_t>(d)].command;
+        add_row(place_of(in, region, command), values, d, fields, table,
+                percentage(values.at(d, ranked), whole.at(region, ranked)));
+      }
+      begin = end;
     }
     return {};
   }
@@ -518,7 +582,35 @@ class RegionTable {
         [pass](size_t r) -> Cell { return uint64_t{pass(r).regions.layer}; }, Unit::Count));
     fields.back().column.shown = any([](const auto& regions) { return regions.layer != 0; });
     add_place_fields(fields);
+    if (by_draw_) add_draw_fields(fields);
     return fields;
+  }
+
+  void add_draw_fields(std::vector<Field>& fields) const {
+    const auto command = [this](size_t r) {
+      const uint32_t of = places_[r].command;
+      return of == kNone ? nullptr : &model_.commands[of];
+    };
+    fields.push_back(key_field(
+        "command", "command",
+        "number of the draw in its frame, from 0; empty: draws that are not "
+        "counted each on its own",
+        [command](size_t r) {
+          return command(r) ? Cell(uint64_t{command(r)->number_in_frame}) : Cell();
+        },
+        Unit::Count));
+    fields.push_back(key_field(
+        "call", "call", "Vulkan command: its counts, then the other parameters that are not 0",
+        [this, command](size_t r) -> Cell {
+          if (!command(r)) return std::string("(other draws)");
+          const uint32_t call = command(r)->call;
+          return call == kNone ? std::string() : call_text(model_.calls[call]);
+        }));
+    fields.push_back(
+        key_field("pipeline", "pipeline", "name of the pipeline, or the start of its hash",
+                  [this, command](size_t r) -> Cell {
+                    return command(r) ? pipeline_name(model_, command(r)->pipeline) : std::string();
+                  }));
   }
 
   void add_place_fields(std::vector<Field>& fields) const {
@@ -549,8 +641,10 @@ class RegionTable {
   }
 
   const Model& model_;
+  const bool by_draw_;
   const TableOptions& options_;
   const std::vector<Metric> counters_;
+  std::optional<RegionDraws> draws_;
   std::vector<RegionPass> passes_;
   std::vector<Place> places_;                              // by row
   std::optional<size_t> fragments_, discarded_, helpers_;  // counters
@@ -559,9 +653,9 @@ class RegionTable {
 
 }  // namespace
 
-Result<Table> make_region_table(const Model& model, const TableOptions& options,
+Result<Table> make_region_table(const Model& model, bool by_draw, const TableOptions& options,
                                 const Progress& progress) {
-  return RegionTable(model, options).run(progress);
+  return RegionTable(model, by_draw, options).run(progress);
 }
 
 }  // namespace tally::analysis

@@ -77,8 +77,9 @@ struct TableOptions {
   bool merge = false;                // merge identical passes, or lines of several shaders
   bool each = false;                 // of draws: do not merge identical draws
   std::optional<uint32_t> pass;      // of regions: only passes with this number in their frame
-  std::optional<size_t> depth;       // of the tree of calls: calls below the entry point
-  bool header_above = false;         // a header already says what is missing from the capture
+  std::optional<std::pair<int64_t, int64_t>> at;  // of regions: those with this pixel
+  std::optional<size_t> depth;  // of the tree of calls: calls below the entry point
+  bool header_above = false;    // a header already says what is missing from the capture
 };
 
 enum class ListingKind {

@@ -51,7 +51,7 @@ Table make_ratio_table(const Prediction& before, const Prediction& after);
 // Regions of render passes, hottest first: a row for each region with counts in the selected
 // frames' passes, a column for each counter. `options.pass` restricts the table to passes with this
 // number in their frame.
-Result<Table> make_region_table(const Model& model, const TableOptions& options,
+Result<Table> make_region_table(const Model& model, bool by_draw, const TableOptions& options,
                                 const Progress& progress);
 
 // A row for each function: its cost by itself and with the functions that it calls. Functions that

@@ -135,12 +135,23 @@ TestScene::RowId TestScene::begin_pass(std::optional<int64_t> gpu_time_ns) {
 
 void TestScene::add_regions(RowId pass,
                             const std::map<std::string, std::vector<uint32_t>>& counters) {
-  const RowId regions = writer_.add(store::PassRegionsRow{
+  regions_ = writer_.add(store::PassRegionsRow{
       .pass = pass, .width = 24, .height = 16, .region_width = 16, .region_height = 16});
   for (const auto& [counter, by_region] : counters) {
     const RowId row = writer_.add(store::RegionCounterRow{.name = counter});
-    writer_.add(store::RegionValuesRow{.regions = regions, .counter = row, .by_region = by_region});
+    writer_.add(
+        store::RegionValuesRow{.regions = regions_, .counter = row, .by_region = by_region});
   }
+}
+
+void TestScene::add_region_draw(int64_t position, const std::string& counter,
+                                const std::vector<uint32_t>& places,
+                                const std::vector<uint32_t>& values) {
+  writer_.add(store::RegionDrawRow{.regions = regions_,
+                                   .position = position,
+                                   .counter = writer_.add(store::RegionCounterRow{.name = counter}),
+                                   .places = places,
+                                   .values = values});
 }
 
 TestScene::RowId TestScene::add_uncounted_pipeline(const std::string& hash, RowId shader,

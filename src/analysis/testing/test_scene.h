@@ -44,6 +44,9 @@ class TestScene {
   RowId begin_pass(std::optional<int64_t> gpu_time_ns);
   // The values of counters in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
   void add_regions(RowId pass, const std::map<std::string, std::vector<uint32_t>>& counters);
+  // A counter of the dispatch with this position in the frame, in some regions of the last ones.
+  void add_region_draw(int64_t position, const std::string& counter,
+                       const std::vector<uint32_t>& places, const std::vector<uint32_t>& values);
   // Why the commands of the pipeline were not counted.
   RowId add_uncounted_pipeline(const std::string& hash, RowId shader, const std::string& reason);
   // A value of a block of the last dispatch that does not follow from its executions.
@@ -53,7 +56,7 @@ class TestScene {
  private:
   store::Writer writer_;
   RowId device_ = 0, queue_ = 0, buffer_ = 0, executions_ = 0, instructions_ = 0, execution_ = 0,
-        batch_ = 0;
+        batch_ = 0, regions_ = 0;
   void add_dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                     bool counted);
 

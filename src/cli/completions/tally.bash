@@ -46,12 +46,12 @@ _tally() {
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --replace --regions --times --statistics --branches --loops --values --clocks --memory --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --replace --times --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --frame-per --frame-label --trigger --keep --max-size --shader --replace --regions --region-draws --times --statistics --branches --loops --values --clocks --memory --divergence --all-extensions --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --frame-per --frame-label --keep --max-size --shader --replace --times --driver --egl --sources ' ;;
       esac
       ;;
     report)
       case $before in
-        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region executable function call-tree' ;;
+        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region region-draw executable function call-tree' ;;
         --top) ;;
         --sort) ;;
         --columns) ;;
@@ -60,6 +60,7 @@ _tally() {
         --against) ;;
         --counter) ;;
         --pass) ;;
+        --at) ;;
         --frames) ;;
         --shader) ;;
         --depth) ;;
@@ -70,7 +71,7 @@ _tally() {
         --sources) _tally_files ;;
         --format) _tally_words 'text json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frames --shader --merge --depth --each --annotate --disassemble --device --source --sources --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --at --frames --shader --merge --depth --each --annotate --disassemble --device --source --sources --format --width' || _tally_files ;;
       esac
       ;;
     explain)
@@ -128,7 +129,7 @@ _tally() {
       case $before in
         --format) _tally_words 'csv jsonl callgrind speedscope collapsed pprof perfetto' ;;
         -o | --output) _tally_files ;;
-        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region executable function call-tree' ;;
+        --by) _tally_words 'draw pass shader line block loop value clock memory pipeline frame label counter region region-draw executable function call-tree' ;;
         --metric) ;;
         --frames) ;;
         --shader) ;;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/counts.h"
@@ -224,6 +227,16 @@ int run(const ReportOptions& options) {
   return show(analyzer, std::move(*tables), options);
 }
 
+std::pair<int64_t, int64_t> parse_pixel(const std::string& text) {
+  std::pair<int64_t, int64_t> pixel;
+  const char* end = text.data() + text.size();
+  const auto x = std::from_chars(text.data(), end, pixel.first);
+  const bool has_y = x.ec == std::errc() && x.ptr != end && *x.ptr == ',';
+  const auto y = std::from_chars(has_y ? x.ptr + 1 : end, end, pixel.second);
+  if (y.ec != std::errc() || y.ptr != end) throw CLI::ValidationError("--at " + text, "not X,Y");
+  return pixel;
+}
+
 // Rejects options that would have no effect.
 void reject_unused_options(const ReportOptions& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line" &&
@@ -239,8 +252,12 @@ void reject_unused_options(const ReportOptions& options) {
   if (options.table.depth && options.by != "call-tree") {
     throw CLI::ParseError("--depth needs --by call-tree", kFailed);
   }
-  if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
-    throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
+  const bool by_region = options.by == "region" || options.by == "region-draw";
+  if (options.table.pass && !by_region && options.heatmap.empty()) {
+    throw CLI::ParseError("--pass needs --by region, --by region-draw or --heatmap", kFailed);
+  }
+  if (options.table.at && !by_region) {
+    throw CLI::ParseError("--at needs --by region or --by region-draw", kFailed);
   }
   if (!options.html.empty() && options.json()) {
     throw CLI::ParseError("--html and --format json exclude each other", kFailed);
@@ -270,7 +287,7 @@ void add_report(CLI::App& app, Action& chosen) {
           ->add_option("--by", options->by,
                        "draw, pass, shader, line, block, loop, value, "
                        "clock, memory, pipeline, frame, label, counter, region, "
-                       "executable, function or call-tree; default: an "
+                       "region-draw, executable, function or call-tree; default: an "
                        "overview")
           ->check(one_of(by))
           ->type_name("WHAT");
@@ -316,6 +333,12 @@ void add_report(CLI::App& app, Action& chosen) {
                    "Only regions of passes with this number in their frame (see --by pass)")
       ->check(whole_number())
       ->type_name("N");
+  command
+      ->add_option_function<std::string>(
+          "--at", [options](const std::string& text) { options->table.at = parse_pixel(text); },
+          "Only regions with this pixel of the framebuffer; with --by region-draw: the "
+          "draws that wrote there")
+      ->type_name("X,Y");
   command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command
