@@ -98,6 +98,28 @@ test('a click on a tile lists the draws of its pass, with all of it where they a
   }
 });
 
+test('a click on a tile lists the draws that wrote there, with their shares of the region', async () => {
+  const file = capture('region-draws', ['--regions=32x32', '--region-draws'], kLanterns);
+  const table = (by) => JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', by, '--pass', '0', '--at', '40,40', file], { encoding: 'utf8', maxBuffer: 1 << 28 })).tables[0].rows;
+  const report = await Report.open(browser, writeReport(kTally, file, kFolder, 'region-draws'), '#view=picture'), { page } = report;
+  try {
+    const pass = page.getByRole('combobox', { name: 'Pass' }), draws = page.getByRole('region', { name: 'Draws of the region' });
+    const option = (await pass.locator('option').allInnerTexts()).find((text) => text.includes(': scene'));
+    await pass.selectOption({ label: option });
+    await report.go({ view: 'picture', tile: '1,1' });
+    await draws.getByText('The draws that wrote here').waitFor();
+    const frame = Number(/frame (\d+)/.exec(await pass.locator('option:checked').innerText())[1]);
+    const rows = table('region-draw').filter((row) => row.frame === frame);
+    const shares = (await draws.locator('li').allInnerTexts()).map((text) => Number(/([\d.]+)%$/.exec(text)[1]));
+    assert.ok(rows.length > 1 && shares.length >= 1);
+    assert.ok(Math.abs(shares.reduce((sum, share) => sum + share) - 100) < 0.3, String(shares));
+    assert.ok(Math.abs(rows.reduce((sum, row) => sum + row.region_share, 0) - 100) < 1e-6);
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+});
+
 test('EGL: the counters equal the JSON report', async () => {
   const file = capture('egl', [], [join(kBin, 'profiled_app'), 'es', '5']);
   assert.ok((await compareCounters(browser, kTally, file, writeReport(kTally, file, kFolder, 'egl'))) > 3);

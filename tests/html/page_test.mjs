@@ -215,6 +215,19 @@ test('regions are compared per pixel, with the sums in another column', async ()
     await draws.getByText('All work in this region is of these draws').waitFor();
     assert.match(await draws.locator('li').innerText(), /1 draw, 100/);
   });
+  // Draws that were counted by region, each on its own: 0 and 2 in the first region of 256, 2 in the second one of 160.
+  await check('region-draws', { regions: true, draws: 4, frames: 1, passes: 1, pipelines: 4, regionDraws: [[0, 0, 64], [0, 2, 128], [1, 2, 160]] }, async (report, page) => {
+    await report.go({ view: 'picture', tile: '0,0' });
+    const draws = page.getByRole('region', { name: 'Draws of the region' });
+    await draws.getByText('The draws that wrote here, with their shares of fragment invocations in this region:').waitFor();
+    assert.deepEqual((await draws.locator('li').allInnerTexts()).map((line) => number(line.split(', ').at(-1))), [50, 25, 25]);
+    assert.match(await draws.locator('li').last().innerText(), /^other draws/);
+    await report.go({ view: 'picture', tile: '1,0' });
+    await draws.getByText('Draws of the region at x 16, y 0').waitFor();
+    assert.deepEqual((await draws.locator('li').allInnerTexts()).map((line) => number(line.split(', ').at(-1))), [100]);
+    await draws.locator('a').first().click();
+    await page.getByRole('navigation', { name: 'Scope' }).getByText(/^draws Draw/).waitFor();
+  });
   await check('region-uncounted', { regions: true, draws: 4, frames: 1, passes: 1, uncounted: [2] }, async (report, page) => {
     await report.go({ view: 'picture', tile: '0,0' });
     const draws = page.getByRole('region', { name: 'Draws of the region' });

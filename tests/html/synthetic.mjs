@@ -16,7 +16,7 @@ function random(seed) {
   };
 }
 
-const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false,
+const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false, regionDraws: [],
   compute: false /* no passes */, labelled: true, findings: [], memory: [] };
 
 function capture(c, options, side) {
@@ -70,7 +70,7 @@ function capture(c, options, side) {
       branches: c.table([], []), branch_counts: c.table([], []), pictures: c.table([], []),
       // Two regions; the right one has half of the pixels.
       region_passes: c.table(options.regions ? [{ pass: 0, subpass: 0, layer: 0, x: 0, y: 0, width: 24, height: 16, region_width: 16, region_height: 16, columns: 2, rows: 1, first: 0 }] : []),
-      regions: c.table(options.regions ? [{ fragment_invocations: 256 }, { fragment_invocations: 160 }] : []), egl_frames: c.table([], []),
+      regions: c.table(options.regions ? [{ fragment_invocations: 256 }, { fragment_invocations: 160 }] : []), region_draws: c.table(options.regionDraws.map(([region, command, value]) => ({ region_pass: 0, region, command, fragment_invocations: value }))), egl_frames: c.table([], []),
       spans: c.table([{ kind$: 'label', name$: name('span', 1), queue: 0, 'begin~': 0, 'end~': 3e5, depth: 0 }]),
     },
     region_counters: options.regions ? [{ id: 'fragment_invocations', title: 'fragment invocations', unit: 'count', description: '', attribution: 'first' }] : [],

@@ -136,6 +136,8 @@ export interface Capture {
     region_passes: Table; // pass(passes), subpass, layer, x, y, width, height (the render area in pixels), region_width,
                           // region_height, columns, rows, first(regions)
     regions: Table;       // one row a region in row-major order; a column for each counter of region_counters, by id
+    region_draws: Table;  // with --region-draws: region_pass(region_passes), region(its index in the pass), command(commands), and a column
+                          // for each counter of region_counters. Ordered by region_pass, region. Draws without a row are in regions alone
     egl_frames: Table;    // frame(frames), time(f64, ns: duration of the frame), and a column (f64, NaN where not measured)
                           // for each of egl_counters, by id
     spans: Table;         // for the timeline, of labels and command buffers: kind(str: label, command_buffer), name(str),

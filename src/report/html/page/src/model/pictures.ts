@@ -51,6 +51,19 @@ export function regionGrid({ model }: Side, row: number, counter: string): Regio
   return { x: at('x'), y: at('y'), width, height, regionWidth, regionHeight, columns, rows, values, densities, maximum: maximum(densities), total: sum };
 }
 
+// The values of draws in one region, by row of commands; null where single draws were not counted in this pass.
+export function regionDraws({ model }: Side, row: number, region: number, counter: string): Map<number, Exact> | null {
+  const table = model.t('region_draws'), passes = table.index('region_pass'), regions = table.numbers('region'), commands = table.index('command'), values = table.values(counter);
+  const found = new Map<number, Exact>();
+  let known = false;
+  for (let i = 0; i < table.rows; ++i) {
+    if (passes[i] !== row) continue;
+    known = true;
+    if (regions[i] === region && values[i]) found.set(commands[i], values[i]);
+  }
+  return known ? found : null;
+}
+
 const bitmaps = new Map<string, Promise<ImageBitmap | null>>();
 
 export function pictureBitmap(side: Side, picture: number): Promise<ImageBitmap | null> {

@@ -6,7 +6,7 @@ import { subtract, type Exact } from '../exact';
 import { changeText, counted, exactText, percentText, signedText, withSeparators } from '../format';
 import { uncountedText } from '../model/groups';
 import { inRange } from '../model/scope';
-import { pictureBitmap, pictureEntries, regionGrid, type PictureEntry, type RegionGrid } from '../model/pictures';
+import { pictureBitmap, pictureEntries, regionDraws, regionGrid, type PictureEntry, type RegionGrid } from '../model/pictures';
 import { changeBytes, heatBytes } from '../ui/colours';
 
 const densityText = (value: number): string => withSeparators(Number(value.toPrecision(4)));
@@ -280,27 +280,46 @@ export class PictureView implements View {
   // Selects the region under the cursor.
   private choose(): void { this.app.state.set({ tile: this.cursor ? `${this.cursor.column},${this.cursor.row}` : null }); }
 
-  // The draws of the selected region. Counters by region are of whole passes, so shares are known only where one draw has fragments.
+  // The draws of the selected region. Without counts of single draws, shares are known only where one draw has fragments.
   private drawTile(): void {
     const own = this.shown.find(({ side }) => side === this.app.side)!, { side, entry, grid } = own, { model, sums } = side;
     const [column, row] = this.app.state.get('tile').split(',').map(Number), commands = model.t('commands'), pass = commands.index('pass');
     if (!grid || !(column < grid.columns && row < grid.rows)) return replace(this.tile);
-    const fragments = sums.commandValue('invocations_fragment', null), pipeline = commands.index('pipeline'), found = new Map<string, TileDraws>();
+    const region = row * grid.columns + column, counted = regionDraws(side, entry.regions, region, this.counter);
+    if (counted) return this.showTile(own, column, row, this.similarDraws(side, counted.keys(), (c) => Number(counted.get(c))), Number(grid.values[region]), this.countedNote(counted.size));
+    const fragments = sums.commandValue('invocations_fragment', null);
     const inPass = Int32Array.from(pass.keys()).filter((c) => pass[c] === entry.pass), uncounted = uncountedText(model, inPass);
-    let total = 0;
-    for (const c of inPass) {
-      const value = Number(fragments(c));
-      if (!value) continue;
-      const key = model.similar.group(c), draws = found.get(key);
-      found.set(key, { name: draws?.name ?? `${model.text('commands', 'call', c)}, ${model.text('pipelines', 'name', pipeline[c]) || 'no pipeline'}`, count: (draws?.count ?? 0) + 1, value: (draws?.value ?? 0) + value });
-      total += value;
-    }
-    const place = `x ${column * grid.regionWidth}, y ${row * grid.regionHeight}`, draws = [...found].sort(([, a], [, b]) => b.value - a.value);
-    const item = ([key, of]: [string, TileDraws]) => h('li', {}, h('a', { href: this.app.link(this.app.where([{ kind: 'similar', id: key }], 'draw')) }, of.name), ` ${counted(of.count, 'draw')}${uncounted ? '' : `, ${percentText((100 * of.value) / total)}`}`);
+    const draws = this.similarDraws(side, inPass, (c) => Number(fragments(c)));
     const note = uncounted ? `Counters by region are of the whole pass, and there is ${uncounted}.` : !draws.length ? 'No draw of the pass was counted with fragments.'
       : draws.length === 1 ? 'All work in this region is of these draws: no other has fragments in the pass.'
-        : 'Counters by region are of the whole pass, so how much of this region each draw has is not known. Their shares of the fragments of the pass:';
-    replace(this.tile, h('h3', {}, `Draws of the region at ${place}`), h('p', { class: 'muted' }, note), h('ul', {}, ...draws.slice(0, kMaxTileDraws).map(item)),
+        : 'Counters by region are of the whole pass (tally run --region-draws counts each draw), so how much of this region each draw has is not known. Their shares of the fragments of the pass:';
+    this.showTile(own, column, row, draws, uncounted ? null : draws.reduce((sum, [, of]) => sum + of.value, 0), note);
+  }
+
+  private countedNote(draws: number): string {
+    return draws ? `The draws that wrote here, with their shares of ${this.counterTitle()} in this region:` : `No draw has ${this.counterTitle()} in this region.`;
+  }
+
+  // Draws that are alike are one entry; the largest comes first.
+  private similarDraws({ model }: Side, rows: Iterable<number>, valueOf: (c: number) => number): [string, TileDraws][] {
+    const pipeline = model.t('commands').index('pipeline'), runs = model.t('commands').numbers('runs'), found = new Map<string, TileDraws>();
+    for (const c of rows) {
+      const value = valueOf(c);
+      if (!value) continue;
+      const key = model.similar.group(c), draws = found.get(key);
+      const name = draws?.name ?? `${model.text('commands', 'call', c)}, ${model.text('pipelines', 'name', pipeline[c]) || 'no pipeline'}`;
+      found.set(key, { name, count: (draws?.count ?? 0) + (model.capture.commands === 'grouped' ? runs[c] : 1), value: (draws?.value ?? 0) + value });
+    }
+    return [...found].sort(([, a], [, b]) => b.value - a.value);
+  }
+
+  // `total`: what shares are of; null: there are none.
+  private showTile({ entry, grid }: Shown, column: number, row: number, draws: [string, TileDraws][], total: number | null, note: string): void {
+    const place = `x ${column * grid!.regionWidth}, y ${row * grid!.regionHeight}`, sum = draws.reduce((all, [, of]) => all + of.value, 0);
+    const share = (value: number) => (total === null ? '' : `, ${percentText((100 * value) / total)}`);
+    const item = ([key, of]: [string, TileDraws]) => h('li', {}, h('a', { href: this.app.link(this.app.where([{ kind: 'similar', id: key }], 'draw')) }, of.name), ` ${counted(of.count, 'draw')}${share(of.value)}`);
+    replace(this.tile, h('h3', {}, `Draws of the region at ${place}`), h('p', { class: 'muted' }, note), h('ul', {}, ...draws.slice(0, kMaxTileDraws).map(item),
+      total !== null && total > sum ? h('li', {}, `other draws, which were not counted each on its own${share(total - sum)}`) : null),
       draws.length > kMaxTileDraws ? h('p', {}, h('a', { href: this.app.link(this.drawsOf(entry)) }, `and ${draws.length - kMaxTileDraws} more`)) : null);
   }
 
