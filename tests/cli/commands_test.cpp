@@ -191,7 +191,8 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
   refused({"--merge"}, "--merge needs --by pass, line or function");
   refused({"--merge", "--by", "draw"}, "--each shows every draw");
   refused({"--each", "--by", "pass"}, "--each needs --by draw");
-  refused({"--pass", "1", "--by", "pass"}, "--pass needs --by region or --heatmap");
+  refused({"--pass", "1", "--by", "pass"},
+          "--pass needs --by region, --by region-draw or --heatmap");
 }
 
 TEST_F(Commands, numbers_below_zero_are_refused) {

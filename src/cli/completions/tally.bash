@@ -109,12 +109,13 @@ _tally() {
       ;;
     check)
       case $before in
+        --device) _tally_files ;;
         --markdown) _tally_files ;;
         --junit) _tally_files ;;
         --openmetrics) _tally_files ;;
         --sarif) _tally_files ;;
         --top) ;;
-        *) _tally_options '-h --help --update --any-driver --markdown --junit --openmetrics --sarif --top' || _tally_files ;;
+        *) _tally_options '-h --help --update --any-driver --device --markdown --junit --openmetrics --sarif --top' || _tally_files ;;
       esac
       ;;
     coverage)
