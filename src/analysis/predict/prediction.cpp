@@ -289,8 +289,9 @@ bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
 }  // namespace
 
 std::optional<PredictedTime> Prediction::time_of(size_t work) const {
-  const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
-  if (!is_modelled(work) || !why_not.empty() || !is_in_range(*errors, times[work]))
+  const KindErrors of_kind = errors_of(*device, works.works[work].work.kind);
+  const ProgramErrors* const errors = of_kind.errors;
+  if (!is_modelled(work) || !of_kind.why_not.empty() || !is_in_range(*errors, times[work]))
     return std::nullopt;
   const auto nanoseconds = [&](double error) {
     return static_cast<uint64_t>(
