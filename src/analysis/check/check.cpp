@@ -54,7 +54,7 @@ Result<uint64_t> parse_time(const std::string& text) {
     std::string fraction = point == number.size() ? "" : number.substr(point + 1);
     if (fraction.size() > decimals || number.ends_with('.')) break;
     fraction.resize(decimals, '0');
-    const auto amount = parse_count(number.substr(0, point) + fraction);
+    auto amount = parse_count(number.substr(0, point) + fraction);
     if (point == 0 || !amount) break;
     return amount;
   }
@@ -428,9 +428,9 @@ Status add_statistics(const store::Reader& capture, CappedCounts& counts) {
     names[row.id] = row.name.empty() ? short_hash(row.hash) : row.name;
   const auto statistics = capture.pipeline_statistics();
   if (!statistics) return statistics.error();
-  constexpr double kMost = 0x1p63;
+  constexpr double kMax = 0x1p63;
   for (const store::PipelineStatisticRow& row : *statistics) {
-    const double value = std::clamp(std::ceil(row.value), 0.0, kMost);
+    const double value = std::clamp(std::ceil(row.value), 0.0, kMax);
     uint64_t& count = counts.counts[{
         "executable", names[row.pipeline] + " " + stage_names(row.stages), column_id(row.name)}];
     count = std::max(count, static_cast<uint64_t>(value));

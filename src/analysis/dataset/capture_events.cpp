@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "analysis/dataset/dataset.h"
 #include "analysis/model/counts.h"

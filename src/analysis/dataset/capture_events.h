@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/dataset/capture_code.h"

@@ -127,6 +127,7 @@ Result<DeviceCosts> DeviceCosts::of(std::shared_ptr<const DeviceModel> device) {
   costs.name_ = device->name;
   const double slot = device->seconds_of(CostClass::Fma, WorkKind::Dispatch);
   if (!(slot > 0)) return Error{"the device has no time of a multiply-add"};
+  // In compute shaders the loads of varyings are registers: the weights are those of passes.
   for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
     const double weight = device->seconds_of(static_cast<CostClass>(c), WorkKind::Pass) / slot;
     costs.thousandths_[c] =

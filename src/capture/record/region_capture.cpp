@@ -56,10 +56,11 @@ void RegionCapture::prepare_draws(RecordedRegions& regions, HostPieces& pieces) 
     regions.no_draws = "those of passes that are suspended count for the pass alone";
     return;
   }
-  constexpr uint64_t kPerRegion = 8, kLeast = 16 << 10, kMostBytes = 64 << 20;
+  constexpr uint64_t kPerRegion = 8, kMinCapacity = 16 << 10, kMaxBytes = 64 << 20;
   const uint64_t entry = vk::region_draw_entry_bytes(counters());
   const uint64_t places = uint64_t{regions.columns} * regions.rows * regions.shape.layers;
-  const uint64_t capacity = std::min(std::max(kPerRegion * places, kLeast), kMostBytes / entry);
+  const uint64_t capacity =
+      std::min(std::max(kPerRegion * places, kMinCapacity), kMaxBytes / entry);
   const auto draws = pieces.cut(sizeof(vk::RegionDrawsHeader) + capacity * entry);
   if (!draws) {
     regions.no_draws = "there is no memory: " + vk::take_own_failure().text();
