@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "analysis/model/device_model.h"
-#include "analysis/predict/prediction.h"
 #include "analysis/predict/fit.h"
+#include "analysis/predict/prediction.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/files.h"
