@@ -145,6 +145,43 @@ class Prediction(unittest.TestCase):
                                     "--format", "json"))
         self.assertEqual({row["ratio"] for row in report["tables"][0]["rows"]}, {"1.000"})
 
+    def test_an_edited_shader_changes_the_ratio_of_its_work_alone(self):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/lanterns/shaders/scene.frag")
+        with open(source) as file:
+            text = file.read()
+        self.assertEqual(text.count("kMaxSteps = 96"), 1)
+        with open(os.path.join(FOLDER, "edited.frag"), "w") as file:
+            file.write(text.replace("kMaxSteps = 96", "kMaxSteps = 24"))
+        edit = ["--egl", "off", "--strict", "--replace", "scene.frag=edited.frag"]
+        succeed("run", *edit, "-o", "edited.tally", "--", LANTERNS, *FRAMES)
+        report = json.loads(succeed("predict", "--device", "device.json", "counted.tally", "edited.tally", "--format", "json"))
+        rows = {row["work"]: row for row in report["tables"][0]["rows"]}
+        self.assertEqual(len(rows), 4)
+        scene = next(work for work in rows if work.startswith("scene"))
+        self.assertLess(float(rows.pop(scene)["ratio"]), 0.9)
+        self.assertEqual({(row["ratio"], row["interval"]) for row in rows.values()}, {("1.000", "equal counts")})
+        # Captures of one command line are versions of one program.
+        succeed("run", *edit, "--times", "plain", "-o", "edited-plain.tally", "--", LANTERNS, *FRAMES)
+        succeed("calibrate", "-o", "versions.json")
+        succeed("calibrate", "-o", "versions.json", "--programs", "counted.tally", "plain.tally", "edited.tally",
+                "edited-plain.tally")
+        with open(os.path.join(FOLDER, "versions.json")) as file:
+            programs = json.load(file)["programs"]
+        self.assertEqual({(work["program"], work["version"]) for work in programs["works"]},
+                         {("counted", "counted"), ("counted", "edited")})
+        self.assertEqual(programs["ratio"]["works"], 2, "the edited pass, in both directions")
+
+    def test_idle_lanes_count_on_the_device_of_the_capture_alone(self):
+        succeed("run", "--egl", "off", "--divergence", "-o", "lanes.tally", "--", LANTERNS, *FRAMES)
+
+        def shares(device, file):
+            rows = json.loads(succeed("predict", "--device", device, "--format", "json", file))["tables"][0]["rows"]
+            return {row["work"]: row["share"] for row in rows}
+        self.assertEqual(shares(H200, "lanes.tally"), shares(H200, "counted.tally"))
+        with_lanes, without = shares("device.json", "lanes.tally"), shares("device.json", "counted.tally")
+        scene = next(work for work in without if work.startswith("scene"))
+        self.assertGreater(with_lanes[scene], without[scene], "the loop of the scene ends at a step of its own in each lane")
+
     def test_errors_of_programs_come_from_times_of_a_run_that_does_not_count(self):
         for arguments, why in ((["counted.tally"], "pairs"),
                                (["counted.tally", "counted.tally"], "shaders that count"),

@@ -16,7 +16,7 @@ using spirv::CostClass;
 using NumberJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tally-device";
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
 
@@ -130,6 +130,7 @@ void read_programs(const NumberJson& programs, DeviceModel& device) {
   if (programs.contains("ratio")) device.ratio_errors = errors_from(programs["ratio"]);
   for (const NumberJson& work : programs.at("works")) {
     device.program_works.push_back({work.at("program").get<std::string>(),
+                                    work.at("version").get<std::string>(),
                                     work.at("name").get<std::string>(),
                                     work.at("kind") == "pass" ? WorkKind::Pass : WorkKind::Dispatch,
                                     number_in(work, "measured_s"), number_in(work, "modelled_s"),
@@ -166,6 +167,7 @@ NumberJson programs_json(const DeviceModel& device) {
   json["works"] = NumberJson::array();
   for (const DeviceModel::ProgramWork& work : device.program_works) {
     json["works"].push_back({{"program", work.program},
+                             {"version", work.version},
                              {"name", work.name},
                              {"kind", name_of(work.kind)},
                              {"measured_s", work.measured},

@@ -116,9 +116,9 @@ struct DeviceModel {
   std::vector<std::pair<std::string, double>> informative;
 
   std::array<std::optional<ProgramErrors>, kWorkKinds> errors;  // by WorkKind
-  std::optional<ProgramErrors> ratio_errors;  // of the ratio of two works of a program
+  std::optional<ProgramErrors> ratio_errors;  // of the ratio of two versions of a work
   struct ProgramWork {
-    std::string program, name;
+    std::string program, version, name;  // a work has one name in all versions of a program
     WorkKind kind = WorkKind::Dispatch;
     double measured = 0, modelled = 0, instructions = 0, bytes = 0;
     std::string bound;

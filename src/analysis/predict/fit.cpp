@@ -43,6 +43,7 @@ constexpr CostClass kMeasured[] = {CostClass::Fma,
                                    CostClass::ImageStore};
 constexpr double kExponents[] = {1, 1.25, 1.5, 2, 3, 4, 6, 8};
 constexpr int kRefinements = 12;
+constexpr double kSameWork = 1e-9;  // modelled ratios this near to 1 are of equal counts
 
 double log_error(double measured, double modelled) {
   return modelled > 0 ? std::log(measured / modelled) : std::log(measured / 1e-15);
@@ -389,16 +390,20 @@ void fit_programs(DeviceModel& device) {
         program.push_back(log_error(work->measured, work->modelled));
         modelled.push_back(work->modelled), measured.push_back(work->measured);
       }
-      if (works.size() < 2) continue;
-      auto& pairs = ratios.emplace_back();
+      // In both directions, and without works that the versions have in common: their ratio is 1.
+      std::vector<double> pairs;
       for (size_t a = 0; a < works.size(); ++a) {
         for (size_t b = 0; b < works.size(); ++b) {
-          if (a == b) continue;
+          const double ratio = works[b]->modelled / works[a]->modelled;
+          if (works[a]->name != works[b]->name || works[a]->version == works[b]->version ||
+              std::abs(ratio - 1) < kSameWork)
+            continue;
           pairs.push_back(program[b] - program[a]);
-          modelled_ratios.push_back(works[b]->modelled / works[a]->modelled);
+          modelled_ratios.push_back(ratio);
           measured_ratios.push_back(works[b]->measured / works[a]->measured);
         }
       }
+      if (!pairs.empty()) ratios.push_back(std::move(pairs));
     }
     std::set<std::string> bounds;
     for (const auto& [name, works] : programs) {

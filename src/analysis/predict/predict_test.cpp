@@ -6,6 +6,7 @@
 
 #include "analysis/model/device_model.h"
 #include "analysis/predict/fit.h"
+#include "analysis/predict/prediction.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::analysis {
@@ -153,7 +154,8 @@ TEST(DeviceModel, few_invocations_wait_for_themselves_and_a_dispatch_has_a_fixed
   EXPECT_EQ(device.time_of(work).bound, "issue");
 }
 
-// Programs whose times are the model's, times 2 and a noise that each program has by itself.
+// Programs of five versions, whose times are the model's, times 2 and a noise that each program has
+// by itself.
 void add_programs(DeviceModel& device, int programs, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> of_program(0, 0.1), of_work(0, 0.05);
@@ -162,9 +164,9 @@ void add_programs(DeviceModel& device, int programs, uint32_t seed) {
     const double all = of_program(random);
     for (int w = 0; w < 5; ++w) {
       const double modelled = std::pow(10, size(random));
-      device.program_works.push_back({"program " + std::to_string(p), "work", WorkKind::Dispatch,
-                                      modelled * 2 * std::exp(all + of_work(random)), modelled, 0,
-                                      0, "issue"});
+      device.program_works.push_back(
+          {"program " + std::to_string(p), std::to_string(w), "work", WorkKind::Dispatch,
+           modelled * 2 * std::exp(all + of_work(random)), modelled, 0, 0, "issue"});
     }
   }
 }
@@ -211,6 +213,43 @@ TEST(ProgramErrors, large_errors_leave_no_time) {
     device.program_works[w].measured *= w % 2 == 0 ? 3 : 1;
   fit_programs(device);
   EXPECT_THAT(device.errors[0]->why_no_time(), HasSubstr("median error"));
+}
+
+TEST(ProgramErrors, ratios_are_of_versions_of_one_work_whose_counts_differ) {
+  const auto ratios_of = [](const std::string& name, const std::string& version, double modelled) {
+    DeviceModel device;
+    device.program_works = {
+        {"p", "a", "work", WorkKind::Dispatch, 2e-6, 1e-6, 0, 0, "issue"},
+        {"p", version, name, WorkKind::Dispatch, 5e-6, modelled, 0, 0, "issue"}};
+    fit_programs(device);
+    return device.ratio_errors ? device.ratio_errors->works : 0;
+  };
+  EXPECT_EQ(ratios_of("work", "b", 2e-6), 2U);
+  EXPECT_EQ(ratios_of("work", "a", 2e-6), 0U);
+  EXPECT_EQ(ratios_of("other work", "b", 2e-6), 0U);
+  EXPECT_EQ(ratios_of("work", "b", 1e-6), 0U);
+}
+
+TEST(MatchedWorks, are_of_one_name_or_at_one_place_among_those_of_a_shape) {
+  const auto works = [](std::vector<CapturedWork> of) {
+    return CaptureWorks{.works = std::move(of)};
+  };
+  const auto dispatch = [](const std::string& pipeline, const std::string& shape) {
+    return CapturedWork{
+        .key = pipeline + "|" + shape, .shape = shape, .name = pipeline + " " + shape};
+  };
+  using Matches = std::vector<std::optional<uint32_t>>;
+  const CaptureWorks before =
+      works({dispatch("p", "4 x 4"), dispatch("q", "4 x 4"), dispatch("r", "8 x 8")});
+  EXPECT_EQ(match_works(before, before), (Matches{0, 1, 2}));
+  // The shader of q was edited.
+  EXPECT_EQ(match_works(before, works({dispatch("r", "8 x 8"), dispatch("new", "4 x 4"),
+                                       dispatch("p", "4 x 4")})),
+            (Matches{2, 1, 0}));
+  // Two could be the edited one.
+  EXPECT_EQ(match_works(before, works({dispatch("p", "4 x 4"), dispatch("new", "4 x 4"),
+                                       dispatch("newer", "4 x 4")})),
+            (Matches{0, std::nullopt, std::nullopt}));
 }
 
 TEST(ProgramErrors, ratios_of_a_program_do_not_have_what_its_works_share) {
@@ -317,7 +356,7 @@ TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
     text.replace(text.find(from), from.size(), to);
     return error_of(text);
   };
-  EXPECT_THAT(with("\"version\": 3", "\"version\": 4"), HasSubstr("of version 4"));
+  EXPECT_THAT(with("\"version\": 4", "\"version\": 3"), HasSubstr("of version 3"));
   EXPECT_THAT(with("\"date\"", "\"day\""), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4", "\"value\": -4"), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4.0", "\"value\": \"x\""), HasSubstr("damaged device file"));

@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -24,11 +25,15 @@ namespace {
 
 using spirv::CostClass;
 
+std::string device_of(const Model& model) {
+  return model.devices.empty() ? std::string() : model.devices.front().name;
+}
+
 // Finds the works of a capture and adds up their counts.
 class WorkFinder {
  public:
-  WorkFinder(const Model& model, ShaderCodes& codes)
-      : model_(model), codes_(codes), labels_(model) {}
+  WorkFinder(const Model& model, ShaderCodes& codes, const std::string& device)
+      : model_(model), codes_(codes), labels_(model), uses_lanes_(device_of(model) == device) {}
 
   Result<CaptureWorks> run() {
     for (uint32_t p = 0; p < model_.passes.size(); ++p) add_pass(model_.passes[p]);
@@ -38,7 +43,7 @@ class WorkFinder {
     if (Status counted = count(); !counted) return counted.error();
     if (Status counted = count_accesses(); !counted) return counted.error();
     for (CapturedWork& work : result_.works) per_run(work);
-    if (!model_.devices.empty()) result_.device = model_.devices.front().name;
+    result_.device = device_of(model_);
     return std::move(result_);
   }
 
@@ -47,10 +52,12 @@ class WorkFinder {
     return label == kNone ? std::string() : labels_.path(label);
   }
 
-  uint32_t work_of(const std::string& key, const std::string& name, WorkKind kind) {
+  uint32_t work_of(const std::string& pipeline, const std::string& shape, const std::string& name,
+                   WorkKind kind) {
+    const std::string key = fmt::format("{}|{}|{}", name_of(kind), pipeline, shape);
     const auto [found, added] = numbers_.emplace(key, static_cast<uint32_t>(result_.works.size()));
     if (added) {
-      result_.works.push_back({.key = key, .name = name});
+      result_.works.push_back({.key = key, .shape = shape, .name = name});
       result_.works.back().work.kind = kind;
       result_.works.back().work.commands = 0;
       times_.emplace_back();
@@ -60,7 +67,7 @@ class WorkFinder {
 
   void add_pass(const Pass& pass) {
     const std::string name = pass_text(&pass), label = label_of(pass.label);
-    const uint32_t work = work_of(fmt::format("pass|{}|{}|{}", name, label, pass.row.attachments),
+    const uint32_t work = work_of({}, fmt::format("{}|{}|{}", name, label, pass.row.attachments),
                                   name, WorkKind::Pass);
     const auto attachments = nlohmann::json::parse(pass.row.attachments, nullptr, false);
     result_.works[work].work.attachment_pixels =
@@ -79,9 +86,8 @@ class WorkFinder {
       const std::string hash =
           command.pipeline == kNone ? std::string() : model_.pipelines[command.pipeline].hash;
       const std::string name = fmt::format("{} {}", pipeline_name(model_, command.pipeline), call);
-      result_.of_command.push_back(
-          work_of(fmt::format("command|{}|{}|{}", hash, call, label_of(command.label)), name,
-                  WorkKind::Dispatch));
+      result_.of_command.push_back(work_of(
+          hash, fmt::format("{}|{}", call, label_of(command.label)), name, WorkKind::Dispatch));
       result_.works[result_.of_command.back()].runs += command.runs;
       if (command.call != kNone)
         result_.works[result_.of_command.back()].work.workgroups +=
@@ -137,15 +143,30 @@ class WorkFinder {
   }
 
   Status count() {
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, double> executions;
+    struct Sum {
+      double executions = 0, lanes = 0;
+    };
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> sums;
+    const auto sum_of = [&](uint32_t command, uint32_t shader, uint32_t block) -> Sum& {
+      return sums[{result_.of_command[command], shader, block}];
+    };
     Status visited = visit_block_executions(model_, {}, [&](const BlockExecutions& block) {
-      executions[{result_.of_command[block.command], block.shader, block.block}] +=
+      sum_of(block.command, block.shader, block.block).executions +=
           static_cast<double>(block.executions);
     });
     if (!visited) return visited;
-    for (const auto& [key, times] : executions) {
+    if (uses_lanes_ && model_.subgroup_lanes != kNone)
+      visited = visit_block_values(model_, {}, [&](const BlockValue& block) {
+        if (block.metric == model_.subgroup_lanes)
+          sum_of(block.command, block.shader, block.block).lanes +=
+              static_cast<double>(block.value);
+      });
+    if (!visited) return visited;
+    for (const auto& [key, sum] : sums) {
       const auto& [work, shader, block] = key;
-      if (Status added = add_block({work, shader, block, times}); !added) return added;
+      const WorkBlock of = {work, shader, block, sum.executions,
+                            std::max(sum.executions, sum.lanes)};
+      if (Status added = add_block(of); !added) return added;
     }
     return {};
   }
@@ -158,7 +179,8 @@ class WorkFinder {
     const spirv::InstructionMix mix = code->map.kept(blocks[of.block]);
     Work& work = result_.works[of.work].work;
     for (size_t c = 0; c < spirv::kCostClassCount; ++c)
-      work.counts[c] += of.executions * static_cast<double>(mix[static_cast<CostClass>(c)]);
+      work.counts[c] +=
+          of.times(static_cast<CostClass>(c)) * static_cast<double>(mix[static_cast<CostClass>(c)]);
     if (of.block == code->entry_block) {
       work.invocations += of.executions;
       const uint32_t stage = model_.shaders[of.shader].stage;
@@ -205,6 +227,7 @@ class WorkFinder {
   const Model& model_;
   ShaderCodes& codes_;
   const LabelPaths labels_;
+  const bool uses_lanes_;
   std::map<std::string, uint32_t> numbers_;  // of works, by key
   std::vector<std::vector<double>> times_;   // by work
   CaptureWorks result_;
@@ -212,8 +235,50 @@ class WorkFinder {
 
 }  // namespace
 
-Result<CaptureWorks> works_of(const Model& model, ShaderCodes& codes) {
-  return WorkFinder(model, codes).run();
+double WorkBlock::times(spirv::CostClass cost) const {
+  const Resource resource = resource_of(cost);
+  const bool waits_for_all_lanes = resource == Resource::Issue || resource == Resource::Special;
+  return waits_for_all_lanes ? lanes : executions;
+}
+
+Result<CaptureWorks> works_of(const Model& model, ShaderCodes& codes, const std::string& device) {
+  return WorkFinder(model, codes, device).run();
+}
+
+std::vector<std::optional<uint32_t>> match_works(const CaptureWorks& before,
+                                                 const CaptureWorks& after) {
+  std::map<std::string, uint32_t> by_key, by_name;
+  for (uint32_t w = 0; w < before.works.size(); ++w) {
+    by_key.emplace(before.works[w].key, w);
+    by_name.emplace(before.works[w].name, w);
+  }
+  std::set<std::string> names;  // of `after`
+  std::vector<std::optional<uint32_t>> matches(after.works.size());
+  for (uint32_t w = 0; w < after.works.size(); ++w) {
+    const CapturedWork& of = after.works[w];
+    names.insert(of.name);
+    if (const auto same = by_key.find(of.key); same != by_key.end())
+      matches[w] = same->second;
+    else if (const auto like = by_name.find(of.name); like != by_name.end())
+      matches[w] = like->second;
+  }
+  struct Unmatched {
+    std::vector<uint32_t> before, after;
+  };
+  std::map<std::pair<WorkKind, std::string>, Unmatched> by_shape;
+  for (uint32_t w = 0; w < before.works.size(); ++w) {
+    const CapturedWork& of = before.works[w];
+    if (!names.contains(of.name)) by_shape[{of.work.kind, of.shape}].before.push_back(w);
+  }
+  for (uint32_t w = 0; w < after.works.size(); ++w) {
+    const CapturedWork& of = after.works[w];
+    if (!matches[w]) by_shape[{of.work.kind, of.shape}].after.push_back(w);
+  }
+  for (const auto& [shape, works] : by_shape) {
+    if (works.before.size() != works.after.size()) continue;
+    for (size_t i = 0; i < works.after.size(); ++i) matches[works.after[i]] = works.before[i];
+  }
+  return matches;
 }
 
 std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const CaptureWorks& works,
@@ -244,7 +309,7 @@ std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const C
       for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
         const auto cost = static_cast<CostClass>(c);
         const auto resource = static_cast<size_t>(resource_of(cost));
-        sum.by_resource[resource] += of.executions * static_cast<double>(mix[cost]) *
+        sum.by_resource[resource] += of.times(cost) * static_cast<double>(mix[cost]) *
                                      device.seconds_of(cost, works.works[of.work].work.kind) *
                                      scale[of.work][resource];
       }
@@ -331,7 +396,7 @@ std::vector<std::string> Prediction::notes() const {
 
 Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel> device) {
   ShaderCodes codes(model, ShaderCodes::Compiler::Gpu);
-  auto works = works_of(model, codes);
+  auto works = works_of(model, codes, device->name);
   if (!works) return works.error();
   Prediction prediction{std::move(device), std::move(*works), {}, {}};
   for (const CapturedWork& work : prediction.works.works)
@@ -348,40 +413,64 @@ Result<std::optional<Prediction>> predict_selected(const Model& model) {
   return std::optional(std::move(*prediction));
 }
 
-Status add_program(const std::string& counted, const std::string& plain, DeviceModel& device) {
-  auto counted_model = open_model(counted);
+namespace {
+
+// The command line that a capture is of.
+std::vector<std::string> command_of(const Model& model) {
+  return model.processes.empty() ? std::vector<std::string>()
+                                 : model.processes.front().command_line;
+}
+
+struct TimedProgram {
+  std::vector<std::string> command;  // line of the process
+  CaptureWorks counted;
+  std::map<std::string, double> seconds;  // by key of a work
+};
+
+Result<TimedProgram> open_program(const ProgramCaptures& files, const DeviceModel& device) {
+  auto counted_model = open_model(files.counted);
   if (!counted_model) return counted_model.error();
-  auto plain_model = open_model(plain);
+  auto plain_model = open_model(files.plain);
   if (!plain_model) return plain_model.error();
   ShaderCodes codes(*counted_model, ShaderCodes::Compiler::Gpu), plain_codes(*plain_model);
-  const auto works = works_of(*counted_model, codes);
-  if (!works) return with_context(works.error(), counted);
-  const auto timed = works_of(*plain_model, plain_codes);
-  if (!timed) return with_context(timed.error(), plain);
-  if (!works->counts) return Error{counted + ": it has no counts (it was made with --times plain)"};
+  auto works = works_of(*counted_model, codes, device.name);
+  if (!works) return with_context(works.error(), files.counted);
+  const auto timed = works_of(*plain_model, plain_codes, device.name);
+  if (!timed) return with_context(timed.error(), files.plain);
+  if (!works->counts)
+    return Error{files.counted + ": it has no counts (it was made with --times plain)"};
   if (timed->counts)
-    return Error{plain +
+    return Error{files.plain +
                  ": its times are those of shaders that count; make it with tally run "
                  "--times plain"};
   if (timed->device != device.name)
-    return Error{fmt::format("{}: its times are of {}, and the device file is of {}", plain,
+    return Error{fmt::format("{}: its times are of {}, and the device file is of {}", files.plain,
                              timed->device, device.name)};
-  std::map<std::string, double> seconds;
+  TimedProgram program{command_of(*counted_model), std::move(*works), {}};
   for (const CapturedWork& work : timed->works) {
-    if (work.seconds) seconds[work.key] = *work.seconds;
+    if (work.seconds) program.seconds[work.key] = *work.seconds;
   }
-  // Commands that differ in their labels alone are one kind: a program of many labels would
-  // otherwise be its most frequent command many times over.
+  return program;
+}
+
+// Commands that differ in their labels alone are one kind: a program of many labels would otherwise
+// be its most frequent command many times over. `original` is the first version of `program`.
+std::vector<DeviceModel::ProgramWork> kinds_of_work(const TimedProgram& program,
+                                                    const TimedProgram& original,
+                                                    const DeviceModel& device) {
   struct Kind {
     double runs = 0, longest = 0;
     DeviceModel::ProgramWork sums;
   };
   std::map<std::pair<WorkKind, std::string>, Kind> kinds;
-  for (const CapturedWork& of : works->works) {
-    const auto found = seconds.find(of.key);
-    if (found == seconds.end() || !of.counted || of.work.invocations == 0) continue;
+  const auto matches = match_works(original.counted, program.counted);
+  for (size_t w = 0; w < program.counted.works.size(); ++w) {
+    const CapturedWork& of = program.counted.works[w];
+    const auto found = program.seconds.find(of.key);
+    if (found == program.seconds.end() || !of.counted || of.work.invocations == 0) continue;
     const WorkTime time = device.time_of(of.work);
-    Kind& kind = kinds[{of.work.kind, of.name}];
+    const std::string& name = matches[w] ? original.counted.works[*matches[w]].name : of.name;
+    Kind& kind = kinds[{of.work.kind, name}];
     kind.runs += of.runs;
     kind.sums.measured += of.runs * found->second;
     kind.sums.modelled += of.runs * time.seconds;
@@ -392,19 +481,47 @@ Status add_program(const std::string& counted, const std::string& plain, DeviceM
       kind.sums.bound = time.bound;
     }
   }
+  std::vector<DeviceModel::ProgramWork> works;
   for (auto& [key, kind] : kinds) {
-    DeviceModel::ProgramWork work = kind.sums;
-    work.program = std::filesystem::path(counted).stem().string();
+    DeviceModel::ProgramWork& work = works.emplace_back(std::move(kind.sums));
     std::tie(work.kind, work.name) = key;
     for (double* const sum : {&work.measured, &work.modelled, &work.instructions, &work.bytes})
       *sum /= kind.runs;
-    device.program_works.push_back(std::move(work));
   }
-  if (kinds.empty())
-    return Error{
-        fmt::format("{} and {} have no dispatch or pass in common that is counted in one "
-                    "and timed in the other after its first use",
-                    counted, plain)};
+  return works;
+}
+
+}  // namespace
+
+Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& device) {
+  const auto stem_of = [](const std::string& file) {
+    return std::filesystem::path(file).stem().string();
+  };
+  struct Original {
+    std::string name;
+    TimedProgram program;
+  };
+  std::map<std::vector<std::string>, Original> originals;  // by command
+  device.program_works.clear();
+  for (const ProgramCaptures& files : programs) {
+    auto program = open_program(files, device);
+    if (!program) return program.error();
+    const std::string version = stem_of(files.counted);
+    const auto [found, is_first] = originals.try_emplace(program->command);
+    Original& original = found->second;
+    if (is_first) original = {version, *program};
+    auto works = kinds_of_work(*program, original.program, device);
+    if (works.empty())
+      return Error{
+          fmt::format("{} and {} have no dispatch or pass in common that is counted in one "
+                      "and timed in the other after its first use",
+                      files.counted, files.plain)};
+    for (DeviceModel::ProgramWork& work : works) {
+      work.program = original.name;
+      work.version = version;
+      device.program_works.push_back(std::move(work));
+    }
+  }
   return {};
 }
 

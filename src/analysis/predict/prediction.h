@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ namespace tally::analysis {
 // Executions that are alike: dispatches of a pipeline with the same call and label, passes with the
 // same name, size and label.
 struct CapturedWork {
-  std::string key;   // the same in another capture of the program
-  std::string name;  // for the user
-  Work work;         // of one execution, on average
+  std::string key;    // the same in another capture of the program
+  std::string shape;  // the same in another version of the program: the key without the pipeline
+  std::string name;   // for the user
+  Work work;          // of one execution, on average
   double runs = 0;
   bool counted = true;            // all commands of all executions
   std::optional<double> seconds;  // the median of those that were timed; not first uses
@@ -30,6 +32,11 @@ struct WorkBlock {
   uint32_t work;  // index into CaptureWorks::works
   uint32_t shader, block;
   double executions;  // of all runs
+  double lanes;       // of the subgroups that executed it, idle ones too; else the executions
+
+  // How often the device spends the time of an operation of the class: arithmetic takes as long for
+  // idle lanes.
+  double times(spirv::CostClass cost) const;
 };
 
 struct CaptureWorks {
@@ -41,8 +48,15 @@ struct CaptureWorks {
   bool counts = false;  // some command was counted
 };
 
-// It is an error if a shader that was counted has no code in the capture.
-Result<CaptureWorks> works_of(const Model& model, ShaderCodes& codes);
+// For each work of `after` the one of `before` that it is, in two captures of one program or of two
+// versions of it: of the same name, or at the same place among the works of one shape. An edited
+// shader gives a pipeline without a name another name.
+std::vector<std::optional<uint32_t>> match_works(const CaptureWorks& before,
+                                                 const CaptureWorks& after);
+
+// It is an error if a shader that was counted has no code in the capture. Idle lanes count where
+// the capture is of `device`, a name, and of `tally run --divergence`.
+Result<CaptureWorks> works_of(const Model& model, ShaderCodes& codes, const std::string& device);
 
 // The part of a line in the predicted time of all works.
 struct LineTime {
@@ -88,8 +102,13 @@ Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel
 // On the device of the model's selection; nullopt if it is not a calibrated one.
 Result<std::optional<Prediction>> predict_selected(const Model& model);
 
-// Adds the works of a program to `device.program_works`: the counts of one capture, and the times
-// of another, which counted nothing, on this device.
-Status add_program(const std::string& counted, const std::string& plain, DeviceModel& device);
+// A capture with counts, and one with times, which counted nothing.
+struct ProgramCaptures {
+  std::string counted, plain;
+};
+
+// Makes `device.program_works` of captures, whose times are of this device. Captures of one command
+// line are versions of one program.
+Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& device);
 
 }  // namespace tally::analysis

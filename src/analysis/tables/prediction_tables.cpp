@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -89,38 +88,43 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
   table.title = "Predicted time of one execution, second capture / first";
   table.columns = {
       text_column("work", "dispatch or pass", "pipeline and call, or name and size of the pass"),
+      number_column("before", "before", Unit::Nanoseconds, "time in the first capture"),
+      number_column("after", "after", Unit::Nanoseconds, "time in the second capture"),
       text_column("ratio", "ratio", "of the times; 1: equal"),
       text_column("interval", "interval of 80 %", "of the ratio"),
       text_column("bound", "bound by", "the resource that takes longest, before and after")};
-  std::map<std::string, size_t> first;
-  for (size_t w = 0; w < before.times.size(); ++w) first.emplace(before.works.works[w].name, w);
   const auto& errors = after.device->ratio_errors;
   const bool has_interval = errors && errors->low;
+  const auto matches = match_works(before.works, after.works);
+  const auto time_cell = [](const Prediction& of, size_t work) {
+    const auto time = of.time_of(work);
+    return time ? Cell(time->time) : Cell();
+  };
   size_t left_out = 0;
   for (size_t w = 0; w < after.times.size(); ++w) {
-    const std::string& name = after.works.works[w].name;
-    const auto found = first.find(name);
-    if (found == first.end() || !after.is_modelled(w) || !before.is_modelled(found->second)) {
+    if (!matches[w] || !after.is_modelled(w) || !before.is_modelled(*matches[w])) {
       ++left_out;
       continue;
     }
-    const WorkTime &old = before.times[found->second], &now = after.times[w];
+    const WorkTime &old = before.times[*matches[w]], &now = after.times[w];
     const double ratio = now.seconds / old.seconds;
-    table.rows.push_back({name, fmt::format("{:.3f}", ratio),
-                          has_interval
-                              ? fmt::format("{:.3f} to {:.3f}", ratio * std::exp(*errors->low),
-                                            ratio * std::exp(*errors->high))
-                              : std::string(),
+    std::string interval;
+    if (now.seconds == old.seconds) {
+      interval = "equal counts";
+    } else if (has_interval) {
+      interval = fmt::format("{:.3f} to {:.3f}", ratio * std::exp(*errors->low),
+                             ratio * std::exp(*errors->high));
+    }
+    table.rows.push_back({after.works.works[w].name, time_cell(before, *matches[w]),
+                          time_cell(after, w), fmt::format("{:.3f}", ratio), interval,
                           old.bound == now.bound ? now.bound : old.bound + " -> " + now.bound});
   }
   table.total_rows = table.rows.size();
-  table.notes = {
-      after.notes().front(),
-      has_interval
-          ? "The interval comes from ratios of different works of a program; two versions of one "
-            "work usually share more of their errors."
-          : "No interval: it needs at least nine measured programs with two works (tally calibrate "
-            "--programs)."};
+  table.notes = {after.notes().front()};
+  if (!has_interval)
+    table.notes.push_back(
+        "No interval: it needs versions of at least nine measured programs (tally calibrate "
+        "--programs)");
   if (left_out != 0)
     table.notes.push_back(
         fmt::format("Left out: {} of the second capture, which the first has not, or of which one "

@@ -108,12 +108,10 @@ int add_programs(const CalibrateOptions& options) {
          "plain"});
   auto device = DeviceModel::load(options.output);
   if (!device) return fail(device.error());
-  device->program_works.clear();
-  for (size_t i = 0; i < options.programs.size(); i += 2) {
-    const Status added =
-        analysis::add_program(options.programs[i], options.programs[i + 1], *device);
-    if (!added) return fail(added.error());
-  }
+  std::vector<analysis::ProgramCaptures> programs;
+  for (size_t i = 0; i < options.programs.size(); i += 2)
+    programs.push_back({options.programs[i], options.programs[i + 1]});
+  if (Status added = analysis::add_programs(programs, *device); !added) return fail(added.error());
   fit_programs(*device);
   if (Status written = replace_file(options.output, device->to_json()); !written)
     return fail(written.error());
