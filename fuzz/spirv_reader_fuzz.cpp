@@ -14,6 +14,7 @@ using tally::spirv::Module;
 namespace {
 
 void check_instructions(const Module& module) {
+  const tally::spirv::CostModel costs(module);
   for (size_t i = 0; i < module.instruction_count(); ++i) {
     const Instruction instruction = module.instruction(i);
     TALLY_FUZZ_EXPECT(instruction.word_count() >= 1);
@@ -22,7 +23,7 @@ void check_instructions(const Module& module) {
                       module.word_offset(i + 1));
     TALLY_FUZZ_EXPECT(instruction.operand_count() < instruction.word_count());
     instruction.string(0);
-    tally::spirv::cost_of(module, instruction);
+    costs.cost_of(instruction);
     if (const uint32_t id = instruction.result_id()) {
       TALLY_FUZZ_EXPECT(id < module.bound());
       TALLY_FUZZ_EXPECT(module.definition_index(id) == i);

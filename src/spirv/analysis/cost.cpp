@@ -79,10 +79,6 @@ InstructionMix& InstructionMix::operator+=(const InstructionMix& other) {
   return *this;
 }
 
-InstructionMix cost_of(const Module& module, const Instruction& instruction) {
-  return CostModel(module).cost_of(instruction);
-}
-
 bool is_executed(const Module& module, const Instruction& instruction) {
   const CostRule rule = opcode_layout(instruction.opcode()).cost;
   if (rule != CostRule::ExtInst) return rule != CostRule::None;

@@ -162,7 +162,4 @@ class CostModel {
   std::unordered_set<uint32_t> buffer_blocks_;
 };
 
-// For a single instruction. Use a CostModel for several.
-InstructionMix cost_of(const Module& module, const Instruction& instruction);
-
 }  // namespace tally::spirv

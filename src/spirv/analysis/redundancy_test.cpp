@@ -228,7 +228,7 @@ TEST(Redundancy, a_division_by_a_constant_is_a_multiplication) {
   EXPECT_EQ(compiled(103)[CostClass::Division], 0u);
   EXPECT_EQ(compiled(103)[CostClass::Float32], 2u);
   EXPECT_EQ(compiled(104)[CostClass::Division], 2u);
-  EXPECT_EQ(cost_of(module, *module.definition(103))[CostClass::Division], 2u);
+  EXPECT_EQ(CostModel(module).cost_of(*module.definition(103))[CostClass::Division], 2u);
 }
 
 // Whatever the modules of the corpus do, what writes memory outside of functions is kept.
