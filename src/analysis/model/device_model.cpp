@@ -17,6 +17,7 @@ using NumberJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tally-device";
 constexpr int kVersion = 4;
+constexpr double kMaxLogError = 20;  // a factor of 500 million
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
 
@@ -109,6 +110,10 @@ ProgramErrors errors_from(const NumberJson& json) {
   if (json.contains("interval_80")) {
     errors.low = json["interval_80"].at(0).get<double>();
     errors.high = json["interval_80"].at(1).get<double>();
+  }
+  for (const double logarithm : {errors.shift, errors.low.value_or(0), errors.high.value_or(0)}) {
+    if (!(std::abs(logarithm) < kMaxLogError))
+      throw std::runtime_error("an error of programs is not the logarithm of a ratio");
   }
   if (json.contains("coverage")) errors.coverage = json["coverage"].get<double>();
   return errors;

@@ -285,6 +285,15 @@ TEST(DeviceFile, is_read_as_it_was_written) {
   EXPECT_EQ(read->to_json(), text);
 }
 
+TEST(DeviceFile, with_errors_that_no_program_has_is_damaged) {
+  DeviceModel device = known_device(4);
+  add_programs(device, 10, 2);
+  fit_programs(device);
+  device.errors[0]->high = 1000;
+  EXPECT_THAT(DeviceModel::parse("d.json", device.to_json()).error().message,
+              HasSubstr("damaged device file"));
+}
+
 TEST(TimeOfAPass, is_that_of_the_graphics_part_of_the_device_and_of_what_it_draws) {
   DeviceModel device = known_device(1);
   device.needed_invocations.value = 1000;

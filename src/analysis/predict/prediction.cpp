@@ -346,9 +346,11 @@ KindErrors errors_of(const DeviceModel& device, WorkKind kind) {
   return {&*errors, errors->why_no_time()};
 }
 
+constexpr double kMaxSeconds = 10;  // so that the nanoseconds of an interval fit in 64 bits
+
 bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
   return time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
-         std::ranges::count(errors.bounds, time.bound) != 0;
+         time.seconds < kMaxSeconds && std::ranges::count(errors.bounds, time.bound) != 0;
 }
 
 }  // namespace

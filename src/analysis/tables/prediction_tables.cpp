@@ -102,7 +102,8 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
   };
   size_t left_out = 0;
   for (size_t w = 0; w < after.times.size(); ++w) {
-    if (!matches[w] || !after.is_modelled(w) || !before.is_modelled(*matches[w])) {
+    if (!matches[w] || !after.is_modelled(w) || !before.is_modelled(*matches[w]) ||
+        before.times[*matches[w]].seconds == 0) {
       ++left_out;
       continue;
     }
