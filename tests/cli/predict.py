@@ -171,6 +171,16 @@ class Prediction(unittest.TestCase):
                          {("counted", "counted"), ("counted", "edited")})
         self.assertEqual(programs["ratio"]["works"], 2, "the edited pass, in both directions")
 
+    def test_a_ratio_beyond_the_measured_ones_has_no_interval(self):
+        edit = os.path.join(FOLDER, "constant.frag")
+        with open(edit, "w") as file:
+            file.write("#version 450\nlayout(location = 0) out vec4 color;\nvoid main() { color = vec4(1.0); }\n")
+        succeed("run", "--egl", "off", "--strict", "--replace", "scene.frag=constant.frag", "-o", "constant.tally", "--", LANTERNS, *FRAMES)
+        report = json.loads(succeed("predict", "--device", H200, "counted.tally", "constant.tally", "--format", "json"))
+        scene = next(row for row in report["tables"][0]["rows"] if row["work"].startswith("scene"))
+        self.assertLess(float(scene["ratio"]), 0.3)
+        self.assertEqual(scene["interval"], "extrapolated")
+
     def test_idle_lanes_count_on_the_device_of_the_capture_alone(self):
         succeed("run", "--egl", "off", "--divergence", "-o", "lanes.tally", "--", LANTERNS, *FRAMES)
 

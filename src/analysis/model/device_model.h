@@ -82,9 +82,10 @@ struct ProgramErrors {
   double shift = 0;  // the median of log(measured / modelled): a prediction is multiplied by it
   std::optional<double> low, high;  // of the 80 % interval around it; none: too few programs
   double spearman = 0, median_error = 0, percentile_90 = 0;
-  std::optional<double> coverage;           // of intervals made without the program
-  double min_seconds = 0, max_seconds = 0;  // modelled: what lies beyond is extrapolated
-  std::vector<std::string> bounds;          // WorkTime::bound of all works
+  std::optional<double> coverage;  // of intervals made without the program
+  // Modelled, of ratios without a unit: a time or ratio beyond them is extrapolated.
+  double min_seconds = 0, max_seconds = 0;
+  std::vector<std::string> bounds;  // WorkTime::bound of all works
 
   // Empty if a time may be stated, else why not.
   std::string why_no_time() const;

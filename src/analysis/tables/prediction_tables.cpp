@@ -112,6 +112,8 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
     std::string interval;
     if (now.seconds == old.seconds) {
       interval = "equal counts";
+    } else if (has_interval && (ratio < errors->min_seconds || ratio > errors->max_seconds)) {
+      interval = "extrapolated";
     } else if (has_interval) {
       interval = fmt::format("{:.3f} to {:.3f}", ratio * std::exp(*errors->low),
                              ratio * std::exp(*errors->high));
