@@ -19,8 +19,9 @@ using namespace tally::test;
 
 constexpr uint32_t kGroups = 64, kInvocations = 64 * kGroups;
 
-void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row) {
-  Context context;
+void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row,
+                 const ContextOptions& options = {}) {
+  Context context(options);
   const Buffer values(context, VkDeviceSize{4} * stride * kInvocations);
   const Buffer sums(context, VkDeviceSize{4} * kInvocations);
   const StorageSet set(context, {values, sums});
@@ -115,6 +116,16 @@ void run_texels() {
 
 bool run(const std::string& name) {
   if (name == "coalesced") return run_columns(columns_comp, 1, 33), true;
+  if (name == "coalesced-with-libraries") {
+    // Pipelines have two record pointers then.
+    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+    ContextOptions options;
+    options.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                 VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME};
+    options.device_next = &feature;
+    return run_columns(columns_comp, 1, 33, options), true;
+  }
   if (name == "uncoalesced") return run_columns(columns_comp, 32, 33), true;
   if (name == "bank-conflicts") return run_columns(columns_comp, 1, 32), true;
   if (name == "read-after-write") return run_columns(reread_comp, 1, 33), true;

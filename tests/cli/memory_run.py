@@ -39,6 +39,15 @@ class Memory(unittest.TestCase):
                        memory_lines=128, coalescing=1, sector_bytes=BYTES, missed_accesses=0)
         self.check(table["columns.comp:13", "workgroup tile", "store"], extra_passes=0, memory_subgroups=128)
 
+    def test_counts_are_the_same_wherever_the_pointers_are(self):
+        table = rows("coalesced")
+        self.assertEqual(rows("coalesced-with-libraries"), table)
+        os.environ["TALLY_RECORD_ADDRESS"] = "descriptor"
+        try:
+            self.assertEqual(rows("coalesced"), table)
+        finally:
+            del os.environ["TALLY_RECORD_ADDRESS"]
+
     def test_a_stride_of_a_line_takes_a_sector_for_each_invocation(self):
         self.check(rows("uncoalesced")["columns.comp:12", "0.0 Values", "load"], requested_bytes=BYTES,
                    memory_sectors=128 * 32, memory_lines=128 * 32, coalescing=0.125)

@@ -117,7 +117,7 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     add("virtual-subgroups", [](auto& options) {
       options.sites = {.memory = true,
                        .memory_lanes = 32,
-                       .lane_sets = {.address = 0x100000000, .sets_log2 = 6, .entries_log2 = 16},
+                       .lane_sets = {.exist = true, .sets_log2 = 6, .entries_log2 = 16},
                        .workgroup_bytes = 32768};
     });
   }

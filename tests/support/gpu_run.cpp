@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <stdexcept>
@@ -70,12 +71,15 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   return options;
 }
 
-// The descriptor set with the record pointer in a uniform buffer.
+// The record pointer, and the address of the sets of virtual subgroups.
+using Pointers = std::array<uint64_t, 2>;
+
+// The descriptor set with the pointers in a uniform buffer.
 class AddressSet {
  public:
-  AddressSet(const Context& context, uint64_t word)
+  AddressSet(const Context& context, const Pointers& pointers)
       : buffer_(context, 256, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT) {
-    buffer_.as<uint64_t>()[0] = word;
+    std::ranges::copy(pointers, buffer_.as<uint64_t>().begin());
     const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1,
                                                   VK_SHADER_STAGE_ALL, nullptr};
     VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
@@ -180,7 +184,10 @@ class Run {
     return static_cast<uint32_t>((program_.push.size() + 1) / 2 * 8);
   }
   bool pushes_address() const { return way_ && !way_->uniform_buffer; }
-  uint32_t push_bytes() const { return application_push_bytes() + (pushes_address() ? 8 : 0); }
+  uint32_t pointer_bytes() const { return way_->sites.memory_lanes == 0 ? 8 : 16; }
+  uint32_t push_bytes() const {
+    return application_push_bytes() + (pushes_address() ? pointer_bytes() : 0);
+  }
 
   // Few small sets, so that workgroups wait for them.
   spirv::SiteOptions with_lane_sets(spirv::SiteOptions sites) {
@@ -190,7 +197,8 @@ class Run {
         Buffer(context_, sites.lane_sets.bytes(),
                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
     lane_sets_.clear();
-    sites.lane_sets.address = lane_sets_.address();
+    sites.lane_sets.exist = true;
+    pointers_[1] = lane_sets_.address();
     VkPhysicalDeviceProperties properties{};
     vkGetPhysicalDeviceProperties(context_.gpu(), &properties);
     sites.workgroup_bytes = properties.limits.maxComputeSharedMemorySize;
@@ -242,9 +250,9 @@ class Run {
     const uint64_t base = records_.address();
     const uint64_t aligned = probe::align_up(base, probe::kShardAlignment);
     records_offset_ = static_cast<size_t>(aligned - base);
-    record_pointer_ = probe::record_pointer(aligned, way_->shards_log2);
-    if (uses_packed_draw_index()) record_pointer_ |= probe::kNumberedDraws;
-    if (way_->uniform_buffer) address_set_.emplace(context_, record_pointer_);
+    pointers_[0] = probe::record_pointer(aligned, way_->shards_log2);
+    if (uses_packed_draw_index()) pointers_[0] |= probe::kNumberedDraws;
+    if (way_->uniform_buffer) address_set_.emplace(context_, pointers_);
   }
 
   void draw(VkCommandBuffer commands, size_t index) const {
@@ -268,8 +276,8 @@ class Run {
                          static_cast<uint32_t>(program_.push.size() * 4), program_.push.data());
     }
     if (pushes_address()) {
-      vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, application_push_bytes(), 8,
-                         &record_pointer_);
+      vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, application_push_bytes(),
+                         pointer_bytes(), pointers_.data());
     }
     if (address_set_) {
       const VkDescriptorSet set = address_set_->set();
@@ -360,7 +368,7 @@ class Run {
   Buffer records_;
   uint64_t record_bytes_ = 0;
   size_t records_offset_ = 0;
-  uint64_t record_pointer_ = 0;
+  Pointers pointers_{};
   std::optional<AddressSet> address_set_;
   PipelineLayout layout_;
 };

@@ -108,7 +108,8 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   const bool separate_stages = creation.pipeline_libraries() || creation.shader_objects();
   rules.address_slots = separate_stages ? kPipelineSlots : 1;
   rules.shader_slots = creation.shader_objects();
-  rules.region_slot = creation.regions_enabled();
+  const bool lane_sets = creation.instrumentation_enabled() && creation.options().memory_lanes != 0;
+  rules.region_slot = creation.regions_enabled() || (lane_sets && !separate_stages);
   rules.guard = separate_stages && driver_profile(creation.gpu()).adds_up_push_constants;
   // So that the layer can null record pointers for a pass in which no shader counts.
   rules.prefer_descriptor = creation.emulated_queries().performance && !separate_stages;

@@ -133,7 +133,9 @@ struct LayoutRules {
   // Before those, in this order: geometry, evaluation, control (AddressSlot). Layouts whose
   // push constants reach there do without.
   bool shader_slots = false;
-  bool region_slot = false;        // another pointer, for counters by region
+  // Another pointer, for counters by region. In compute shaders the word after the record pointer
+  // is the address of spirv::LaneSets, also where that word is the second address slot.
+  bool region_slot = false;
   bool guard = false;              // the last 8 bytes are those of PushGuard
   uint32_t descriptor_sets = 4;    // maxBoundDescriptorSets; 0: no set may be added
   VkShaderStageFlags stages = 0;   // all stages that the device supports

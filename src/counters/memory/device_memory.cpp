@@ -56,7 +56,7 @@ std::unique_ptr<Chunk> make_lane_sets(const MemoryContext& context, spirv::LaneS
   if (!chunk) return nullptr;
   std::fill_n(chunk->host(), sets.bytes(), std::byte{0});
   chunk->flush(0, sets.bytes());
-  sets.address = chunk->address();
+  sets.exist = true;
   return chunk;
 }
 

@@ -35,11 +35,16 @@ bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bo
                           const SlotPointers& pointers) {
   state_.bound.invalidate_pointer();
   const PipelineLayout& layout = *bound.pipeline->layout;
-  const uint64_t region = region_pointer(bound);
-  if (layout.path() == AddressPath::Descriptor) {
-    return write_descriptor(point, layout, pointers[0], region);
+  const bool descriptor = layout.path() == AddressPath::Descriptor;
+  SlotPointers slots = pointers;
+  uint64_t region = region_pointer(bound);
+  if (const auto& sets = state_.device.lane_sets;
+      sets && point == VK_PIPELINE_BIND_POINT_COMPUTE && pointers[0] != 0) {
+    const bool in_slots = !descriptor && state_.device.objects.layout_rules.address_slots > 1;
+    (in_slots ? slots[1] : region) = sets->address();
   }
-  return push(bound, pointers, region);
+  if (descriptor) return write_descriptor(point, layout, slots[0], region);
+  return push(bound, slots, region);
 }
 
 // In the order of the push constants (LayoutRules).

@@ -32,8 +32,9 @@ TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
     : editor_(context.editor),
       context_(context),
       u32_(editor_.type_int(32)),
-      two_(context.options.regions.has_value()),
-      wide_(context.options.driver.prefers_small_code && context.use_int64 && !two_),
+      two_(context.options.regions || context.options.sites.memory_lanes != 0),
+      wide_(context.options.driver.prefers_small_code && context.use_int64 &&
+            !context.options.regions),
       type_(wide_ ? editor_.type_int(64) : editor_.type_vector(u32_, 2)) {}
 
 uint32_t TaggedRecordPointers::new_pointers_struct() const {
@@ -88,6 +89,10 @@ uint32_t TaggedRecordPointers::low_word(InstructionBuilder& code, uint32_t point
 
 uint32_t TaggedRecordPointers::as_u64(InstructionBuilder& code, uint32_t pointer) const {
   return wide_ ? pointer : code.emit(Op::OpBitcast, editor_.type_int(64), {pointer});
+}
+
+uint32_t TaggedRecordPointers::as_words(InstructionBuilder& code, uint32_t pointer) const {
+  return wide_ ? code.emit(Op::OpBitcast, editor_.type_vector(u32_, 2), {pointer}) : pointer;
 }
 
 uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_pointer) const {

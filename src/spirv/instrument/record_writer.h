@@ -13,7 +13,8 @@
 namespace tally::spirv {
 
 // The tagged pointers that instrumented code reads: to its record, and after it to the region
-// block, in a push constant or at the start of a uniform buffer.
+// block or to the sets of virtual subgroups, in a push constant or at the start of a uniform
+// buffer.
 
 // True if the application's push constants go to memory (AddressSource::block_address).
 bool moves_push_constants(const Module& module, const EntryPoint& entry,
@@ -21,10 +22,11 @@ bool moves_push_constants(const Module& module, const EntryPoint& entry,
 
 class TaggedRecordPointers {
  public:
-  // The record of the block counts, and the block of the region counters (probe/region.h).
-  enum class Kind : uint32_t { Record, Region };
+  // The record of the block counts, the block of the region counters (probe/region.h), and, in
+  // compute shaders, LaneSets.
+  enum class Kind : uint32_t { Record, Region, LaneSets = Region };
 
-  // Has both pointers if the pass counts by region.
+  // Has two pointers if the pass counts by region or for virtual subgroups.
   static Result<TaggedRecordPointers> make(PassContext& context);
 
   // A pointer of type(), its lower 32 bits, and whether it is set.
@@ -35,6 +37,8 @@ class TaggedRecordPointers {
   uint32_t numbered_draws(InstructionBuilder& code, uint32_t record_pointer) const;
   // The pointer as a 64-bit word. The module has the capability Int64.
   uint32_t as_u64(InstructionBuilder& code, uint32_t pointer) const;
+  // ... as two 32-bit words.
+  uint32_t as_words(InstructionBuilder& code, uint32_t pointer) const;
   // Two 32-bit words, or one 64-bit word where lavapipe would have to make one of two.
   uint32_t type() const { return type_; }
 
@@ -113,6 +117,11 @@ class RecordWriter {
   RecordPointer load_in_entry_point(InstructionBuilder& code);
   uint32_t is_set(InstructionBuilder& code, const RecordPointer& record_pointer) {
     return pointers_.is_set(code, record_pointer.tagged);
+  }
+  // The address of the sets as two 32-bit words. Only if the record pointer is set.
+  uint32_t load_lane_sets(InstructionBuilder& code) const {
+    const uint32_t pointer = pointers_.load(code, TaggedRecordPointers::Kind::LaneSets);
+    return pointers_.as_words(code, pointer);
   }
   // The value 1, which the compiler cannot know to be 1.
   uint32_t opaque_one(InstructionBuilder& code);

@@ -36,7 +36,7 @@ constexpr uint32_t kBoth = word(spv::MemorySemanticsMask::AcquireRelease) |
 
 bool VirtualSubgroups::are_possible(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                     const SiteOptions& options) {
-  if (entry.model != spv::ExecutionModel::GLCompute || options.lane_sets.address == 0) return false;
+  if (entry.model != spv::ExecutionModel::GLCompute || !options.lane_sets.exist) return false;
   const auto bytes = workgroup_bytes(analyzed.module(), entry);
   return bytes && *bytes + kWorkgroupBytes <= options.workgroup_bytes;
 }
@@ -142,10 +142,7 @@ uint32_t VirtualSubgroups::set_of_group(InstructionBuilder& code) const {
 }
 
 uint32_t VirtualSubgroups::word_at(InstructionBuilder& code, uint32_t bytes) {
-  const uint64_t address = tools_.context.options.sites.lane_sets.address;
-  const uint32_t sets = code.emit(
-      Op::OpCompositeConstruct, editor_.type_vector(u32_, 2),
-      {constant(static_cast<uint32_t>(address)), constant(static_cast<uint32_t>(address >> 32))});
+  const uint32_t sets = tools_.record.load_lane_sets(code);
   return code.emit(Op::OpBitcast, word_pointer_, {memory_.advance(code, sets, bytes)});
 }
 

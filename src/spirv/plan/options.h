@@ -110,12 +110,14 @@ struct PackedDrawIndices {
 };
 
 // Memory in which the lanes of virtual subgroups meet (instrument/memory_counting.h): sets of
-// entries, one set for each workgroup that runs. It is zero whenever no shader runs.
+// entries, one set for each workgroup that runs. It is zero whenever no shader runs. Its address
+// follows the record pointer (record_writer.h): an address in the code would differ in each
+// process, and no driver would find the code in its cache.
 struct LaneSets {
   static constexpr uint32_t kHeaderBytes = 16;  // words: whether the set is taken, its entries
   static constexpr uint32_t kEntryBytes = 16;   // words: two of the key, a number, a list
 
-  uint64_t address = 0;  // a part of the code
+  bool exist = false;
   uint32_t sets_log2 = 0;
   uint32_t entries_log2 = 0;
 

@@ -365,7 +365,9 @@ TEST(SiteCountGpu, virtual_subgroups_are_those_of_the_same_iterations_and_calls)
   const Outcome plain = run_program(context, program);
   for (const uint32_t lanes : {32u, 64u}) {
     for (const bool narrow : {false, true}) {
-      const Way way{.narrow = narrow, .sites = {.memory = true, .memory_lanes = lanes}};
+      const Way way{.uniform_buffer = narrow,
+                    .narrow = narrow,
+                    .sites = {.memory = true, .memory_lanes = lanes}};
       SCOPED_TRACE(to_string(way));
       const Outcome outcome = run_program(context, program, way);
       EXPECT_EQ(outcome.values, plain.values);
