@@ -213,9 +213,29 @@ def forgets_names_between_captured_frames(folder):
     run.end()
 
 
+def keeps_what_it_wrote_when_it_is_killed(folder):
+    """The application goes on. Reports say that the end is missing."""
+    for number in range(5):
+        file = f"{folder}/killed-{number}.tally"
+        run = Run(file)
+        wait_until(lambda: last_frame(file), "a frame")
+        time.sleep(number / 5)
+        written = last_frame(file)
+        run.process.kill()
+        run.process.wait()
+        os.kill(run.application, 0)
+        assert last_frame(file) >= written > 0, (last_frame(file), written)
+        kept = frames(file)
+        assert kept == list(range(kept[0], kept[0] + len(kept))), kept
+        check_counts(file)
+        report = subprocess.run([TALLY, "report", file], capture_output=True, text=True, check=True).stdout
+        assert "tally run still writes the capture or was killed" in " ".join(report.split()), report
+        os.kill(run.application, signal.SIGKILL)
+
+
 with tempfile.TemporaryDirectory() as root:
     for part in (captures_on_request, refuses_in_one_line, ends_at_its_size, keeps_its_memory, keeps_what_kept_frames_name,
-                 forgets_names_between_captured_frames):
+                 keeps_what_it_wrote_when_it_is_killed, forgets_names_between_captured_frames):
         begin = time.monotonic()
         part(root)
         print(f"{part.__name__}: {time.monotonic() - begin:.1f} s")

@@ -244,7 +244,10 @@ std::string why_capture_is_empty(const Summary& s) {
   }
   if (s.processes_cut_off != 0)
     return "nothing was captured: the application stopped sending before its first command";
-  if (!s.finished) return "the capture was not finished, and nothing was written";
+  if (!s.finished) {
+    return "nothing is in the file yet: tally run still writes the capture, or was killed before "
+           "it wrote the first commands, at most 0.3 s after they arrived";
+  }
   const std::string_view frames = frames_asked_for(s.frame_range);
   if (frames.starts_with(kOnRequest)) {
     return "nothing was captured: no frame was asked for (tally trigger), or nothing was done in "

@@ -189,7 +189,11 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
 
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
-  if (!s.finished) lines.push_back("the capture was not finished and ends early");
+  if (!s.finished) {
+    lines.push_back(
+        "the end: tally run still writes the capture or was killed, and what arrived in its last "
+        "0.3 s is not in the file");
+  }
   std::vector<std::string> not_captured;
   for (const analysis::DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())

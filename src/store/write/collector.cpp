@@ -24,6 +24,7 @@ using platform::kLargeRead;
 constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr std::chrono::milliseconds kPoll{100};
+// If this process is killed, the rows since the last commit are lost: reports name this time.
 constexpr auto kCommitEvery = std::chrono::milliseconds(300);
 
 struct Connection {
