@@ -140,8 +140,13 @@ def what_had_arrived_is_in_the_file_if_windows_ends_both_with_the_console(folder
 
 def ctrl_c_ends_programs_that_a_launcher_left(folder):
     """The launcher has ended, so tally.exe has the console again."""
-    status, log, capture = run_until_ctrl_c(folder, "left", "cmd.exe", "/c", "start", "/b", "window_app.exe", "until-asked")
+    status, _, capture = run_until_ctrl_c(folder, "left", "cmd.exe", "/c", "start", "/b", "window_app.exe", "until-asked")
     assert status == 0, status
+    # tally.exe waits for the end of the program's capture alone: the program writes its last line after that.
+    end = time.monotonic() + 60
+    while len(log := (folder / "left.log").read_text().splitlines()) < 3:
+        assert time.monotonic() < end, log
+        time.sleep(0.02)
     check_asked(log, capture, "Ctrl-C", page=65001)
 
 
