@@ -53,6 +53,11 @@ std::string vulkan_loader();
 // conventions name. On Windows it asks the registry.
 bool loader_reads_folders();
 
+// A name of the folder that the loader finds from every program. On Windows it reads names in the
+// program's code page, so it is the short one if the folder's own has letters beyond ASCII; the
+// folder's own where the volume keeps no short names.
+std::string name_for_loader(const std::string& folder);
+
 // Where the loader ignores the variables that name layers, because Windows elevates this process,
 // they are in the registry for the lifetime of this object. If this process is ended by force,
 // another of this program removes them.

@@ -91,13 +91,50 @@ def ended_by_force(tally, place, folder, before):
     try:
         wait_for(lambda: log.exists() and "draws" in log.read_text(), "the program draws")
         during = layers_in_registry()
-        assert f"{place.name}\\lib" in during, during
+        # The short name: the loader reads names in the program's code page.
+        named = [line.split("    ")[1] for line in during.splitlines() if line not in before.splitlines() and "REG_DWORD" in line]
+        assert len(named) == 2 and all(name.isascii() and "~" in name for name in named), during
+        wait_for(lambda: has_frames(folder / "killed.tally"), "frames are in the file")
     finally:
         running.kill()
         running.wait()
-        for number in process_of("waits é.exe"):
-            os.kill(number, signal.SIGKILL)
+        goes_on = end_program("waits é.exe")
     wait_for(lambda: layers_in_registry() == before, "the registry is as it was")
+    assert goes_on, "the program has ended"
+    about = json.loads(run([*tally, "report", "killed.tally", "--format", "json"], folder)[0])["capture"]
+    assert about["frames"] > 0 and not about["complete"], about
+    report = " ".join(run([*tally, "report", "killed.tally"], folder)[0].split())
+    assert "tally run still writes the capture or was killed" in report, report
+
+
+def program_ended_by_force(tally, folder):
+    """All that it submitted is in the capture, or counted as missing."""
+    log = folder / "ended.log"
+    running = subprocess.Popen([*map(str, tally), "run", "-o", "ended.tally", "--", "waits é.exe", "until-ended", log.name], cwd=folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: has_frames(folder / "ended.tally"), "frames are in the file")
+        end_program("waits é.exe")
+        running.wait(timeout=60)
+    finally:
+        running.kill()
+    about = json.loads(run([*tally, "report", "ended.tally", "--format", "json"], folder)[0])["capture"]
+    assert about["frames"] > 0 and about["processes_cut_off"] == 0, about
+    assert about["complete"] == (about["commands_missing"] == 0) == (about["missing"] == []), about
+
+
+def has_frames(capture):
+    """Linux does not see wine's locks, so it must not open the file while tally.exe writes. Without frames, 30 KB are written."""
+    newest = capture.with_name(capture.name + "-wal")
+    return newest.exists() and newest.stat().st_size > 500_000
+
+
+def end_program(program):
+    """False: there was none."""
+    numbers = list(process_of(program))
+    for number in numbers:
+        os.kill(number, signal.SIGKILL)
+    return bool(numbers)
 
 
 def wait_for(condition, what):
@@ -125,6 +162,8 @@ def main():
         first_steps(tally, folder)
         assert layers_in_registry() == before
         ended_by_force(tally, place, folder, before)
+        program_ended_by_force(tally, folder)
+        assert layers_in_registry() == before
     print("the zip does what it should here")
 
 

@@ -184,7 +184,8 @@ Result<LayerSet> find_layers(const fs::path& executable) {
         "/proc/self/exe cannot be read, so the folder of Tally's layers is not known: is /proc "
         "mounted?"};
   }
-  const fs::path prefix = executable.parent_path().parent_path();
+  const fs::path prefix =
+      platform::name_for_loader(executable.parent_path().parent_path().string());
   std::vector<fs::path> candidates = {prefix / "lib", prefix / "share/vulkan/explicit_layer.d"};
   std::vector<fs::path> run_folders = {prefix / "lib/run", prefix / "share/tally/explicit_layer.d"};
   if (platform::loader_reads_folders()) {

@@ -175,6 +175,8 @@ std::string Library::path() const {
 std::string vulkan_loader() { return "libvulkan.so.1"; }
 bool loader_reads_folders() { return true; }
 
+std::string name_for_loader(const std::string& folder) { return folder; }
+
 struct LayerFolders::Held {};
 LayerFolders::LayerFolders(const std::vector<std::string>& /*folders*/) {}
 LayerFolders::~LayerFolders() = default;

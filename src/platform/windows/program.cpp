@@ -216,6 +216,18 @@ int watch_process(unsigned long number) {
   return 0;
 }
 
+std::string name_for_loader(const std::string& folder) {
+  const auto is_ascii = [](std::wstring_view name) {
+    return std::ranges::all_of(name, [](wchar_t letter) { return letter < 0x80; });
+  };
+  const std::wstring name = wide(folder);
+  if (is_ascii(name)) return folder;
+  std::array<wchar_t, 32768> path;
+  const DWORD size = ::GetShortPathNameW(name.c_str(), path.data(), path.size());
+  const std::wstring_view short_name(path.data(), size < path.size() ? size : 0);
+  return short_name.empty() || !is_ascii(short_name) ? folder : narrow(short_name);
+}
+
 struct LayerFolders::Held {
   std::vector<Handle> events;
 };
