@@ -219,7 +219,7 @@ def keeps_what_it_wrote_when_it_is_killed(folder):
         file = f"{folder}/killed-{number}.tally"
         run = Run(file)
         wait_until(lambda: last_frame(file), "a frame")
-        time.sleep(number / 5)
+        time.sleep(number / 5)  # five moments: the claim holds at each
         written = last_frame(file)
         run.process.kill()
         run.process.wait()

@@ -50,8 +50,8 @@ class PointerWriter {
   explicit PointerWriter(CommandState& state) : state_(state) {}
 
   // The pointers of the record's slots. The pointer to the region's accumulators, or to the sets of
-  // virtual subgroups, is added. Fails
-  // where memory for a pointer or for a copy of push data is needed; null pointers need none.
+  // virtual subgroups, is added. Fails where there is no memory for a pointer or for a copy of push
+  // data; null pointers need none.
   bool write(VkPipelineBindPoint point, const BoundState::Bound& bound,
              const SlotPointers& pointers);
   // The shaders count nothing. Fails where there is no memory for a copy of push data.
