@@ -62,9 +62,11 @@ TEST_F(Capture, counts_of_a_compute_shader_are_exact) {
   ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
   EXPECT_EQ(result.standard_output, "done\n");
   EXPECT_THAT(result.standard_error, HasSubstr("3 dispatches"));
-  // The build's folder is not in PATH: the command is printed as it works.
-  EXPECT_THAT(result.standard_error,
-              HasSubstr("tally: next: " TALLY_PROGRAM " report launched_app.tally\n"));
+  // The command is printed as it works.
+  const auto not_in_path =
+      run_script(folder_.path(), "PATH=/usr/bin:/bin; \"$TALLY\" run -o c.tally -- \"$APP\" 1 0");
+  EXPECT_THAT(not_in_path.standard_error,
+              HasSubstr("tally: next: " TALLY_PROGRAM " report c.tally\n"));
   const auto in_path = run_script(
       folder_.path(), "PATH=\"$(dirname \"$TALLY\"):$PATH\"; tally run -o b.tally -- \"$APP\" 1 0");
   EXPECT_THAT(in_path.standard_error, HasSubstr("tally: next: tally report b.tally\n"));
