@@ -5,7 +5,7 @@
 #include <span>
 
 #include "expect.h"
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 
 using namespace tally::store::stream;
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 #include "store/testing/test_messages.h"
 
 using namespace tally::store;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/diff/make_profile.h"
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 #include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"
 #include "base/status.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/cfg.h"
 #include "spirv/analysis/loops.h"

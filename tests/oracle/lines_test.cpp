@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "analysis/coverage/coverage.h"
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/fleet/fleet_rows.h"
 #include "analysis/model/model.h"

@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "analysis/check/snapshot.h"
+#include "analysis/diff/causes.h"
 #include "analysis/diff/difference.h"
-#include "analysis/diff/find_causes.h"
 #include "analysis/model/model.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/table_builder.h"

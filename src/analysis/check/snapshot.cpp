@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "analysis/diff/alignment.h"
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/table_builder.h"

@@ -14,7 +14,6 @@
 #include "analysis/dataset/capture_events.h"
 #include "analysis/dataset/value_sets.h"
 #include "analysis/diff/alignment.h"
-#include "analysis/diff/compare.h"
 #include "analysis/diff/difference.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/diff/profile.h"

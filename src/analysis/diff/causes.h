@@ -101,4 +101,11 @@ std::string parts_text(const Causes& causes, const Cause& cause);
 // "cost 1,000 -> 1,193, +19.3 %"
 std::string total_text(const Causes& causes);
 
+struct Matching;  // difference.h
+
+// The causes of a change between two profiles. `metric`: one whose values of lines add up to those
+// of shaders; else, or if it is empty, the default metric counts.
+Causes find_causes(const Profile& before, const Profile& after, const Matching& shaders,
+                   const std::string& metric);
+
 }  // namespace tally::analysis

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 
 namespace tally::analysis {
 namespace {

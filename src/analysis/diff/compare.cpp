@@ -1,4 +1,3 @@
-#include "analysis/diff/compare.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +6,8 @@
 #include <optional>
 
 #include "analysis/diff/alignment.h"
+#include "analysis/diff/causes.h"
 #include "analysis/diff/difference.h"
-#include "analysis/diff/find_causes.h"
 
 namespace tally::analysis {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "analysis/check/snapshot.h"
 #include "analysis/diff/alignment.h"
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/model.h"
 #include "analysis/testing/test_scene.h"

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "analysis/diff/profile.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/model.h"
+#include "analysis/source/shader_source.h"
 #include "base/status.h"
 
 namespace tally::analysis {
@@ -131,5 +133,35 @@ struct Matching {
 Matching match_items(const std::vector<Item>& before, const std::vector<Item>& after);
 // Shaders that are left over are matched by their source texts, if most lines are the same.
 Matching match_shaders(const std::vector<ShaderItem>& before, const std::vector<ShaderItem>& after);
+
+// The differences between the functions and lines of two versions of a shader.
+
+struct Invocations {
+  uint64_t before, after;
+
+  // True if all values changed, and in proportion to the invocations.
+  bool explain(const std::vector<uint64_t>& values_before,
+               const std::vector<uint64_t>& values_after) const;
+};
+
+struct ShaderDifference {
+  std::vector<Difference> functions, lines;
+};
+
+ShaderDifference compare_code(const ShaderItem& before, const ShaderItem& after,
+                              const ValueMap& map, const Invocations& invocations);
+
+// "llvmpipe (LLVM 15.0.6, 256 bits); llvmpipe Mesa 22.3.6": the devices of a capture.
+std::string driver_of(const Summary& summary);
+
+// `metric`: whose change the causes explain, as find_causes() has it.
+CaptureDiff compare(const Profile& before, const Profile& after, const std::string& metric = {});
+
+// Which shaders need reconstructed GLSL for a comparison: making it takes time.
+
+// The hashes (Identity::hash) of the shaders whose code or counts differ between two profiles that
+// have no reconstructed lines: with Glsl all, with Auto those without a source text, else none.
+std::set<std::string> glsl_candidates(const Profile& before, const Profile& after,
+                                      SourceChoice choice);
 
 }  // namespace tally::analysis

@@ -1,4 +1,4 @@
-#include "analysis/diff/find_causes.h"
+#include "analysis/diff/causes.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/diff/alignment.h"
+#include "analysis/diff/difference.h"
 #include "analysis/model/counts.h"
 
 namespace tally::analysis {

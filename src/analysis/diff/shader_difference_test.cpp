@@ -1,5 +1,5 @@
 // Tests of the differences between two versions of a shader, on items that the tests write.
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

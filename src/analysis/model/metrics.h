@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 #include "analysis/model/model.h"
 #include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"

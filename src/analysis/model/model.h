@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 #include "base/containers.h"
 #include "base/frame_range.h"
 #include "base/status.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "analysis/model/device_costs.h"
+#include "analysis/model/device_model.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/loop_bounds.h"
 

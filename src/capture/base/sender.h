@@ -24,7 +24,6 @@
 #include "capture/base/replacements.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
-#include "store/stream/stream_codec.h"
 
 namespace tally::store::stream {
 class StreamClient;

@@ -9,7 +9,7 @@
 #include "capture/base/sender.h"
 #include "capture/record/passes.h"
 #include "capture/record/shaders.h"
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 
 namespace tally::capture {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 #include "analysis/diff/first_difference.h"
-#include "analysis/diff/make_profile.h"
+#include "analysis/diff/profile.h"
 #include "analysis/model/model.h"
 #include "cli/command.h"
 #include "cli/options.h"

@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "cli/doctor/device_support.h"
 #include "cli/doctor/probe.h"
-#include "cli/run/drivers.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
 

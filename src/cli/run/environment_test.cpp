@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/run/drivers.h"
 #include "cli/run/egl_injection.h"
 #include "cli/testing/test_folder.h"
 

@@ -12,7 +12,7 @@
 #include "base/settings.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/run/drivers.h"
+#include "cli/run/environment.h"
 #include "cli/run/replace.h"
 #include "store/stream/clock.h"
 

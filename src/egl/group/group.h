@@ -31,10 +31,25 @@ struct CounterInfo {
 
 // A counter of the catalogue. Times in nanoseconds are listed in microseconds, other values
 // unchanged and without an upper bound.
-CounterInfo counter_info(catalogue::Number number,
-                         CounterInfo::Kind kind = CounterInfo::Kind::Total);
+inline CounterInfo counter_info(catalogue::Number number,
+                                CounterInfo::Kind kind = CounterInfo::Kind::Total) {
+  const catalogue::Counter& counter = catalogue::counter(number);
+  CounterInfo info{std::string(counter.name), std::string(catalogue::unit_of(counter)), kind};
+  if (counter.unit == catalogue::Unit::Nanoseconds) {
+    info.unit = "us";
+    info.denominator = 1000;
+    info.maximum = UINT64_MAX / info.denominator;
+  }
+  return info;
+}
 // `count` counters of the catalogue with consecutive numbers.
-std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count);
+inline std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count) {
+  std::vector<CounterInfo> infos;
+  for (size_t i = 0; i < count; i++) {
+    infos.push_back(counter_info(static_cast<catalogue::Number>(static_cast<uint32_t>(first) + i)));
+  }
+  return infos;
+}
 
 // The data that must be collected for the chosen counters. Each group adds to it.
 struct CollectionRequest {

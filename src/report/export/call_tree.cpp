@@ -1,4 +1,4 @@
-#include "report/export/call_tree.h"
+#include "report/export/exports.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "analysis/diff/alignment.h"
-#include "analysis/diff/compare.h"
+#include "analysis/diff/difference.h"
 #include "base/text.h"
 #include "report/table/display_text.h"
 

@@ -13,6 +13,7 @@
 
 #include "base/frame_range.h"
 #include "platform/channel.h"
+#include "store/stream/stream.h"
 
 namespace tally::store::stream {
 
@@ -21,9 +22,6 @@ struct Orders {
   uint64_t frames = 0;   // captured on request; a total that grows
   bool stopped = false;  // captures no more frames
 };
-
-// Chosen at random: names the stream when it goes on over another connection.
-using StreamToken = std::array<uint64_t, 2>;
 
 struct LedgerPage {
   std::atomic<uint64_t> submitted;

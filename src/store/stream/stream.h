@@ -19,17 +19,21 @@
 // ends.
 //
 // A change of any message raises kStreamVersion; sender and receiver must have the same version.
-// The sender is untrusted: stream_codec.h decodes strictly and in bounded memory, ingest.h checks
+// The sender is untrusted: StreamDecoder decodes strictly and in bounded memory, ingest.h checks
 // every reference.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/status.h"
 #include "store/format/definition_rows.h"
 #include "store/format/rows.h"
 
@@ -38,6 +42,9 @@ namespace tally::store::stream {
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
 inline constexpr uint32_t kStreamVersion = 13;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
+
+// Chosen at random: names the stream when it goes on over another connection.
+using StreamToken = std::array<uint64_t, 2>;
 
 // A shader module may be large; everything else is split by the sender.
 inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
@@ -336,5 +343,47 @@ using AnyMessage =
                  Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
                  RegionValues, PassPicture, PictureRows, Bound, Gone, ForgetValues, Replacement,
                  PipelineStatistic, RegionDraw>;
+
+// Encodes and decodes messages. Encoding cannot fail. Decoding trusts nothing: it checks every
+// count against the bytes that are left, makes texts valid UTF-8 without zero bytes, and refuses a
+// message that does not end where its size says.
+
+using Bytes = std::vector<std::byte>;
+
+// Precedes each message: the number of bytes that follow it.
+inline constexpr size_t kSizeBytes = sizeof(uint32_t);
+
+void append_handshake(Bytes& bytes);
+// In place of the handshake, on the connection that follows one that the application closed.
+struct Resumption {
+  StreamToken token;
+  uint64_t position = 0;  // how many bytes the sender has sent after the handshake
+
+  static constexpr size_t kBytes = kHandshakeBytes + sizeof(StreamToken) + sizeof(uint64_t);
+  void append_to(Bytes& bytes) const;
+  // True if the first kHandshakeBytes of a connection begin one.
+  static bool begins(std::span<const std::byte> bytes);
+  static Resumption read(std::span<const std::byte> bytes);  // kBytes
+};
+void append_message(Bytes& bytes, const AnyMessage& message);
+
+// One message without its size: the type byte and the fields.
+Result<AnyMessage> decode_message(std::span<const std::byte> bytes);
+
+// Decodes a connection's bytes. Holds at most one incomplete message.
+class StreamDecoder {
+ public:
+  // Hands every complete message to `sink`. The first error, of the sink or of the stream, ends the
+  // connection: afterwards feed() returns the same error.
+  Status feed(std::span<const std::byte> bytes, const std::function<Status(AnyMessage&)>& sink);
+
+ private:
+  Status take_handshake();
+  Status take_messages(const std::function<Status(AnyMessage&)>& sink);
+
+  Bytes pending_;
+  bool handshake_done_ = false;
+  Status failed_;
+};
 
 }  // namespace tally::store::stream

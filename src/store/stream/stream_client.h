@@ -31,7 +31,6 @@
 #include "platform/channel.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
-#include "store/stream/stream_codec.h"
 
 namespace tally::store::stream {
 

@@ -12,7 +12,7 @@
 #include "platform/channel.h"
 #include "store/stream/clock.h"
 #include "store/stream/ledger.h"
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 #include "store/write/ingest.h"
 
 namespace tally::store {

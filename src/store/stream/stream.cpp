@@ -1,4 +1,4 @@
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The capture stream: bytes of this version, round trips, and everything that is refused.
-#include "store/stream/stream_codec.h"
+#include "store/stream/stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
