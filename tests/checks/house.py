@@ -11,13 +11,12 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 538  # of them 19 for Windows
+MOST_FILES = 541  # of them 19 for Windows
 LEAST_MEDIAN = 162
 MOST_LINES = 600
 MOST_DEPTH = 12  # of a chain of includes
 SMALL_HEADER = 40  # lines; one with a single includer belongs to that includer, unless it is the interface of its own .cpp file
 WHOLE = {  # file -> its concept
-    "analysis/findings/findings.cpp": "the rules of `tally explain`",
     "spirv/ir/parser.cpp": "the reader of modules",
 }
 
