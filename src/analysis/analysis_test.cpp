@@ -289,5 +289,22 @@ TEST_F(SmallCapture, unknown_column_is_rejected_with_a_list_of_the_columns) {
   EXPECT_THAT(table.error().message, HasSubstr("gpu_time"));
 }
 
+TEST(MetricMatrix, widens_to_64_bits_if_a_value_needs_it) {
+  constexpr uint64_t kNarrow = std::numeric_limits<uint32_t>::max();
+  MetricMatrix matrix(3, 2);
+  EXPECT_TRUE(matrix.is_zero(0));
+  matrix.add(1, 0, kNarrow);
+  matrix.add(2, 0, 7);
+  matrix.add(1, 0, 1);
+  EXPECT_EQ(matrix.at(0, 0), 0u);
+  EXPECT_EQ(matrix.at(1, 0), kNarrow + 1);
+  EXPECT_EQ(matrix.at(2, 0), 7u);
+  matrix.raise_to(2, 0, 5);
+  EXPECT_EQ(matrix.at(2, 0), 7u);
+  matrix.add(1, 0, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(matrix.at(1, 0), std::numeric_limits<uint64_t>::max());
+  EXPECT_TRUE(matrix.is_zero(1));
+}
+
 }  // namespace
 }  // namespace tally::analysis

@@ -1,0 +1,236 @@
+// Tables of commands: their labels, pipelines, frames and times.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "analysis/model/names.h"
+#include "analysis/tables/command_groups.h"
+#include "analysis/tables/summary.h"
+#include "analysis/testing/tables_fixture.h"
+
+namespace tally::analysis {
+namespace {
+
+using store::RowId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The numbers of VkPrimitiveTopology.
+enum Topology : uint8_t {
+  kPoints,
+  kLines,
+  kLineStrip,
+  kTriangles,
+  kTriangleStrip,
+  kTriangleFan,
+  kLinesAdjacent,
+  kLineStripAdjacent,
+  kTrianglesAdjacent,
+  kTriangleStripAdjacent,
+  kPatches,
+  kNoTopology
+};
+
+std::optional<uint64_t> primitives(const char* name, int64_t vertices, int64_t instances,
+                                   const PrimitiveAssembly& assembly) {
+  const bool is_indexed = std::string_view(name) == "vkCmdDrawIndexed";
+  const std::string names[] = {is_indexed ? "indexCount" : "vertexCount", "instanceCount",
+                               "firstInstance"};
+  const int64_t values[] = {vertices, instances, 7};
+  return primitives_of({store::CallKind::Draw, name, names, values}, assembly);
+}
+
+TEST(Primitives, of_a_draw_follow_from_its_vertices_and_topology) {
+  const auto draw = [](int64_t vertices, Topology topology, int64_t instances = 1) {
+    return primitives("vkCmdDraw", vertices, instances, {.topology = topology}).value();
+  };
+  EXPECT_EQ(draw(7, kPoints), 7u);
+  EXPECT_EQ(draw(7, kLines), 3u);
+  EXPECT_EQ(draw(7, kLineStrip), 6u);
+  EXPECT_EQ(draw(7, kTriangles), 2u);
+  EXPECT_EQ(draw(7, kTriangleStrip), 5u);
+  EXPECT_EQ(draw(7, kTriangleFan), 5u);
+  EXPECT_EQ(draw(9, kLinesAdjacent), 2u);
+  EXPECT_EQ(draw(9, kLineStripAdjacent), 6u);
+  EXPECT_EQ(draw(13, kTrianglesAdjacent), 2u);
+  EXPECT_EQ(draw(13, kTriangleStripAdjacent), 4u);
+  EXPECT_EQ(draw(2, kTriangleStrip), 0u);
+  EXPECT_EQ(draw(0, kLineStrip), 0u);
+  EXPECT_EQ(draw(7, kTriangles, 10), 20u);
+  EXPECT_EQ(draw(7, kTriangleStrip, 0), 0u);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 2, {.topology = kPatches, .patch_control_points = 4}), 4u);
+  EXPECT_EQ(primitives("vkCmdDrawIndexed", 9, 2, {.topology = kTriangles}), 6u);
+}
+
+TEST(Primitives, that_indices_or_the_device_decide_have_no_number) {
+  EXPECT_EQ(primitives("vkCmdDrawIndexed", 9, 1, {.topology = kTriangleStrip, .restart = true}),
+            std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kTriangleStrip, .restart = true}), 7u)
+      << "vertices without indices do not end a strip";
+  EXPECT_EQ(primitives("vkCmdDrawIndirect", 9, 1, {.topology = kTriangles}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kNoTopology}), std::nullopt);
+  EXPECT_EQ(primitives("vkCmdDraw", 9, 1, {.topology = kPatches}), std::nullopt);
+}
+
+TEST_F(Tables, labels_nested_100000_deep_are_summed_in_linear_time) {
+  constexpr uint64_t kDepth = 100'000;
+  {
+    TestScene scene(file_);
+    const RowId pipeline = scene.add_pipeline("aa", "", scene.add_shader("bb", ""));
+    std::optional<RowId> label;
+    scene.begin_frame(0);
+    for (uint64_t depth = 0; depth < kDepth; ++depth) {
+      label = scene.add_label(label, "L");
+      scene.dispatch(pipeline, label, 1, {1, 1, 0, 1});
+      if (depth == kDepth / 2) scene.begin_frame(1);
+    }
+    scene.finish();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Label, {}));
+  ASSERT_EQ(table.rows.size(), kDepth);
+  // The outermost label includes everything, the innermost one dispatch. The first use of the
+  // pipeline has a column of its own.
+  EXPECT_EQ(cell(table, 0, "label"), Cell("L"));
+  EXPECT_EQ(cell(table, 0, "dispatches"), Cell(kDepth));
+  EXPECT_EQ(cell(table, 0, "frames"), Cell(uint64_t{2}));
+  EXPECT_EQ(cell(table, 0, "gpu_time"), Cell(kDepth - 1));
+  EXPECT_EQ(cell(table, 0, "first_use_time"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "dispatches"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "frames"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "label"),
+            Cell("L / L / L / L / (99984 more) / L / L / L / L / L / L / L / L / L / L / L / L"));
+  EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), kDepth);
+  EXPECT_EQ(require(analyzer.table(By::Draw, {})).rows.size(), kDepth);
+  // A quadratic algorithm would take minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+TEST_F(Tables, label_paths_are_complete_up_to_16_names) {
+  {
+    TestScene scene(file_);
+    std::optional<RowId> label;
+    for (char c = 'a'; c <= 'q'; ++c) label = scene.add_label(label, std::string(1, c));
+    scene.finish();
+  }
+  const Analyzer analyzer = open();
+  const LabelPaths paths(analyzer.model());
+  EXPECT_EQ(paths.path(0), "a");
+  EXPECT_EQ(paths.path(15), "a / b / c / d / e / f / g / h / i / j / k / l / m / n / o / p");
+  EXPECT_EQ(paths.path(16),
+            "a / b / c / d / (1 more) / f / g / h / i / j / k / l / m / n / o / p / q");
+  EXPECT_EQ(paths.path(kNone), "");
+}
+
+TEST_F(Tables, gpu_time_of_first_uses_is_separate_and_their_frames_are_not_warm) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId early = scene.add_pipeline("p1", "early", shader),
+                late = scene.add_pipeline("p2", "late", shader);
+    for (int64_t frame = 0; frame < 5; ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(early, {}, 10, {1});
+      scene.dispatch(early, {}, 10, {1});
+      if (frame >= 2) scene.dispatch(late, {}, 1000, {1});
+    }
+    scene.finish();
+  }
+  Analyzer all = open();
+  const Table table = require(all.table(By::Pipeline, {.sort = "gpu_time"}));
+  EXPECT_THAT(texts(table, "pipeline"), ElementsAre("late", "early"));
+  EXPECT_THAT(numbers(table, "gpu_time"), ElementsAre(2000, 90));
+  EXPECT_THAT(numbers(table, "first_use_time"), ElementsAre(1000, 10));
+  EXPECT_THAT(table.notes, ElementsAre(HasSubstr("First use")));
+  const auto warm = summarize(all.model()).warm_frames;
+  ASSERT_EQ(warm.size(), 2u);
+  EXPECT_EQ(std::pair(warm[0].first, warm[0].last), std::pair(int64_t{1}, int64_t{1}));
+  EXPECT_EQ(std::pair(warm[1].first, warm[1].last), std::pair(int64_t{3}, int64_t{4}));
+  auto batches = load_model(std::move(*store::Reader::open(file_)), {}, Model::Detail::Batches);
+  ASSERT_TRUE(batches.ok()) << batches.error().message;
+  const auto warm_by_batches = summarize(*batches).warm_frames;
+  ASSERT_EQ(warm_by_batches.size(), 2u);
+  EXPECT_EQ(warm_by_batches[1].first, 3);
+  // A pipeline that an earlier frame used has no first use in a later one.
+  Analyzer later = open({.frames = FrameRange{2, 3}, .shader = {}});
+  const Table of_later = require(later.table(By::Pipeline, {.sort = "gpu_time"}));
+  EXPECT_THAT(numbers(of_later, "gpu_time"), ElementsAre(1000, 40));
+  EXPECT_EQ(cell(of_later, 0, "first_use_time"), Cell(uint64_t{1000}));
+  EXPECT_EQ(cell(of_later, 1, "first_use_time"), Cell());
+}
+
+TEST_F(Tables, identical_draws_are_one_row_unless_each_is_requested) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId one = scene.add_pipeline("p1", "one", shader),
+                two = scene.add_pipeline("p2", "two", shader);
+    for (int64_t frame = 0; frame < 3; ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(one, {}, {}, {1, 0, 0, 1});
+      scene.dispatch(two, {}, {}, {2, 0, 0, 2});
+    }
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table together = require(analyzer.table(By::Draw, {}));
+  EXPECT_THAT(texts(together, "pipeline"), ElementsAre("two", "one"));
+  EXPECT_THAT(numbers(together, "dispatches"), ElementsAre(3, 3));
+  EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
+}
+
+TEST_F(Tables, frames_are_those_that_hold_something) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId pipeline = scene.add_pipeline("p1", "", shader);
+    for (int64_t frame = 0; frame < 4; ++frame) {
+      scene.begin_frame(frame);
+      if (frame < 3) scene.dispatch(pipeline, {}, {}, {1});
+    }
+    scene.finish();
+  }
+  const Summary all = summarize(open().model());
+  EXPECT_EQ(all.frames, 3u);
+  EXPECT_EQ(all.frames_of_capture->last, 2);
+  EXPECT_TRUE(all.has_names) << "of the source file";
+  Analyzer analyzer = open({.frames = FrameRange{3, 9}, .shader = {}});
+  EXPECT_EQ(why_selection_is_empty(analyzer.model()),
+            "the capture has nothing in frames 3-9; it has frames 0-2");
+}
+
+TEST_F(Tables, the_overview_of_dispatches_begins_with_their_labels_or_pipelines) {
+  for (const bool has_label : {false, true}) {
+    const std::string path = directory_.file(has_label ? "label" : "none");
+    TestScene scene(path);
+    const RowId pipeline = scene.add_pipeline("a", "matmul", scene.add_shader("1111", ""));
+    scene.begin_frame(0);
+    std::optional<RowId> label;
+    if (has_label) label = scene.add_label({}, "token");
+    scene.dispatch(pipeline, label, {}, {1, 1, 0, 1});
+    scene.finish();
+    auto model = load_model(store::require(store::Reader::open(path)), {});
+    ASSERT_TRUE(model.ok());
+    const auto tables = Analyzer(std::move(*model), nullptr).overview({});
+    ASSERT_TRUE(tables.ok());
+    EXPECT_EQ(tables->at(0).id, has_label ? "label" : "pipeline");
+  }
+}
+
+TEST_F(Tables, empty_captures_name_what_was_requested) {
+  {
+    TestScene scene(file_, "100-");
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  EXPECT_THAT(why_selection_is_empty(analyzer.model()), HasSubstr("100-"));
+  EXPECT_TRUE(require(analyzer.table(By::Draw, {})).rows.empty());
+}
+
+}  // namespace
+}  // namespace tally::analysis
