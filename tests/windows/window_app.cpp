@@ -1,14 +1,14 @@
 // A program with a window, for Windows and for X11, which both have to draw and count the same.
 // Usage: window_app FRAMES FILE: the texels of all frames are in FILE.
-//        window_app until-asked FILE [EVENT]: draws until Ctrl-C or EVENT; FILE says what happened.
-//        Exits with status 7.
-//        window_app until-closed FILE [EVENT]: the same without a console, until its window is to
+//        window_app until-asked FILE EVENT: draws until EVENT; FILE says what happened. Exits with
+//        status 7.
+//        window_app until-closed FILE EVENT: the same without a console, until its window is to
 //        close.
 //        window_app until-ended FILE [EVENT]: draws until Windows ends it.
 //        window_app code-page FILE: writes the code page of its console, as the last three do too.
-// EVENT, of break and close, reaches this program and the one that started it after some frames, as
-// Windows sends it to the programs of a console: wine's consoles know Ctrl-C alone. 3 seconds after
-// `close-late` both are ended; Windows waits for 5.
+// EVENT, of interrupt (Ctrl-C), break and close, reaches this program and the one that started it
+// after some frames, as Windows sends it to the programs of a console: wine's consoles know Ctrl-C
+// alone. 3 seconds after `close-late` both are ended; Windows waits for 5.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +77,10 @@ class Neighbours {
     if (with_this_one) all_.push_back(::GetCurrentProcess());
   }
   void tell(DWORD event) const {
+    if (event == CTRL_C_EVENT && ::GetConsoleCP() != 0) {
+      if (::GenerateConsoleCtrlEvent(event, 0) == 0) throw std::runtime_error("no event");
+      return;
+    }
     // What Windows calls, in a thread that it makes.
     const auto routine = reinterpret_cast<LPTHREAD_START_ROUTINE>(reinterpret_cast<void*>(
         ::GetProcAddress(::GetModuleHandleW(L"kernelbase"), "CtrlRoutine")));
@@ -308,7 +312,9 @@ int draw_until(const std::string& end, const char* file, const std::string& even
       app.draw(frames++);
       if (frames == 1) out << "draws" << std::endl;
       if (frames == kFramesBefore && !event.empty()) {
-        neighbours.tell(event == "break" ? CTRL_BREAK_EVENT : CTRL_CLOSE_EVENT);
+        neighbours.tell(event == "interrupt" ? CTRL_C_EVENT
+                        : event == "break"   ? CTRL_BREAK_EVENT
+                                             : CTRL_CLOSE_EVENT);
         told = ::GetTickCount64();
       }
       if (is_late && told != 0 && ::GetTickCount64() - told > kPatienceMs) {
