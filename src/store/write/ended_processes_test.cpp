@@ -1,4 +1,4 @@
-// What the file holds of a process that is killed, or that closes the descriptors of its sender.
+// The rows of a process that is killed, or that closes the descriptors of its sender.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

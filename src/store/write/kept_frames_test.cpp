@@ -1,4 +1,4 @@
-// What the receiver keeps with --keep.
+// The frames that the receiver keeps with --keep.
 #include <gtest/gtest.h>
 
 #include <thread>
