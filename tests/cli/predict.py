@@ -13,6 +13,7 @@ import unittest
 
 TALLY, LANTERNS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 H200 = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../share/tally/devices/nvidia-h200.json"))
+WITH_DRIVER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../scripts/with-driver"))
 FRAMES = ["--frames", "3", "--size", "160x90"]
 
 
@@ -40,6 +41,41 @@ def setUpModule():
 def device():
     with open(os.path.join(FOLDER, "device.json")) as file:
         return json.load(file)
+
+
+class Compiler(unittest.TestCase):
+    """RADV without hardware compiles for a GPU that it makes up."""
+
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run([WITH_DRIVER, "radv-navi21", TALLY, "calibrate", "-o", "navi21.json"], cwd=FOLDER,
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "executes nothing" in done.stdout, done.stdout
+
+    def test_a_driver_without_hardware_gives_cycles_and_no_times(self):
+        with open(os.path.join(FOLDER, "navi21.json")) as file:
+            cycles = json.load(file)
+        self.assertEqual(cycles["unit"], "cycles")
+        self.assertNotIn("ps", {number["unit"] for number in cycles["numbers"].values()})
+        kernels = {kernel["name"]: kernel["measured_cycles"] for kernel in cycles["kernels"]}
+        self.assertGreater(len(kernels), 20)
+        # 64 products and sums of 64 lanes; double precision has a sixteenth of the rate.
+        self.assertEqual(kernels["fma"], 32)
+        self.assertEqual(kernels["float64"], 512)
+
+    def test_a_prediction_of_a_compiler_has_an_order_and_never_milliseconds(self):
+        tables = json.loads(succeed("predict", "--device", "navi21.json", "--format", "json", "counted.tally"))["tables"]
+        rows = tables[0]["rows"]
+        self.assertEqual({row["status"] for row in rows}, {"order only"})
+        self.assertGreater(len({row["share"] for row in rows}), 1)
+        self.assertNotIn("time", rows[0])
+        self.assertTrue(all(row.get("cycles") is None for row in rows))
+
+    def test_a_capture_without_statistics_of_the_compiler_is_refused(self):
+        refused = run("calibrate", "-o", "navi21.json", "--programs", "counted.tally")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--statistics", refused.stderr)
 
 
 class Memory(unittest.TestCase):

@@ -66,6 +66,17 @@ constexpr NamedNumber kNamed[] = {
 
 double scale_of(std::string_view unit) { return unit == "ps" ? kPicosecond : 1; }
 
+constexpr std::string_view kCycles = "cycles";
+
+// The names of members that hold times of works and kernels.
+struct TimeNames {
+  explicit TimeNames(bool in_cycles)
+      : measured(in_cycles ? "measured_cycles" : "measured_s"),
+        modelled(in_cycles ? "modelled_cycles" : "modelled_s") {}
+  const char* measured;
+  const char* modelled;
+};
+
 NumberJson number_json(const DeviceNumber& number, std::string_view unit) {
   return {{"value", number.value / scale_of(unit)},
           {"unit", unit},
@@ -139,13 +150,14 @@ void read_programs(const NumberJson& programs, DeviceModel& device) {
   }
   if (programs.contains("ratio")) device.ratio_errors = errors_from(programs["ratio"]);
   for (const NumberJson& work : programs.at("works")) {
-    device.program_works.push_back({work.at("program").get<std::string>(),
-                                    work.at("version").get<std::string>(),
-                                    work.at("name").get<std::string>(),
-                                    work.at("kind") == "pass" ? WorkKind::Pass : WorkKind::Dispatch,
-                                    number_in(work, "measured_s"), number_in(work, "modelled_s"),
-                                    number_in(work, "instructions"), number_in(work, "bytes"),
-                                    work.at("bound").get<std::string>()});
+    const TimeNames names(device.in_cycles);
+    device.program_works.push_back(
+        {work.at("program").get<std::string>(), work.at("version").get<std::string>(),
+         work.at("name").get<std::string>(),
+         work.at("kind") == "pass" ? WorkKind::Pass : WorkKind::Dispatch,
+         number_in(work, names.measured), number_in(work, names.modelled),
+         number_in(work, "instructions"), number_in(work, "bytes"),
+         work.at("bound").get<std::string>()});
   }
 }
 
@@ -154,12 +166,15 @@ DeviceModel device_from(const NumberJson& json) {
                      .driver = json.at("driver").get<std::string>(),
                      .date = json.at("date").get<std::string>(),
                      .is_cpu = json.at("is_cpu").get<bool>(),
+                     .in_cycles = json.value("unit", "") == kCycles,
                      .subgroup_size = json.at("subgroup_size").get<uint32_t>(),
                      .clock_spread = number_in(json, "clock_spread")};
   read_numbers(json.at("numbers"), device);
+  const TimeNames names(device.in_cycles);
   for (const NumberJson& kernel : json.at("kernels")) {
-    device.kernels.push_back({kernel.at("name").get<std::string>(), number_in(kernel, "measured_s"),
-                              number_in(kernel, "modelled_s"), number_in(kernel, "clock")});
+    device.kernels.push_back({kernel.at("name").get<std::string>(),
+                              number_in(kernel, names.measured), number_in(kernel, names.modelled),
+                              number_in(kernel, "clock")});
   }
   for (const auto& [name, value] : json.at("not_used").items())
     device.informative.emplace_back(name, value.get<double>());
@@ -174,14 +189,15 @@ NumberJson programs_json(const DeviceModel& device) {
       json[std::string(name_of(static_cast<WorkKind>(k)))] = errors_json(*device.errors[k]);
   }
   if (device.ratio_errors) json["ratio"] = errors_json(*device.ratio_errors);
+  const TimeNames names(device.in_cycles);
   json["works"] = NumberJson::array();
   for (const DeviceModel::ProgramWork& work : device.program_works) {
     json["works"].push_back({{"program", work.program},
                              {"version", work.version},
                              {"name", work.name},
                              {"kind", name_of(work.kind)},
-                             {"measured_s", work.measured},
-                             {"modelled_s", work.modelled},
+                             {names.measured, work.measured},
+                             {names.modelled, work.modelled},
                              {"instructions", work.instructions},
                              {"bytes", work.bytes},
                              {"bound", work.bound}});
@@ -314,18 +330,23 @@ std::string DeviceModel::to_json() const {
                      {"is_cpu", is_cpu},
                      {"subgroup_size", subgroup_size},
                      {"clock_spread", clock_spread}};
+  if (in_cycles) json["unit"] = kCycles;
+  const auto unit_of = [&](std::string_view unit) {
+    return in_cycles && unit == "ps" ? kCycles : unit;
+  };
   NumberJson& numbers = json["numbers"];
   for (const NamedNumber& named : kNamed)
-    numbers[named.name] = number_json(this->*named.number, named.unit);
+    numbers[named.name] = number_json(this->*named.number, unit_of(named.unit));
   for (size_t c = 0; c < spirv::kCostClassCount; ++c)
-    numbers[id_of(c)] = number_json(classes[c], "ps");
+    numbers[id_of(c)] = number_json(classes[c], unit_of("ps"));
+  const TimeNames names(in_cycles);
   json["not_used"] = NumberJson::object();
   for (const auto& [key, value] : informative) json["not_used"][key] = value;
   json["kernels"] = NumberJson::array();
   for (const Kernel& kernel : kernels) {
     json["kernels"].push_back({{"name", kernel.name},
-                               {"measured_s", kernel.seconds},
-                               {"modelled_s", kernel.modelled},
+                               {names.measured, kernel.seconds},
+                               {names.modelled, kernel.modelled},
                                {"clock", kernel.clock}});
   }
   if (!program_works.empty()) json["programs"] = programs_json(*this);

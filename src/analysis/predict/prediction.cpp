@@ -347,6 +347,15 @@ KindErrors errors_of(const DeviceModel& device, WorkKind kind) {
 }
 
 constexpr double kMaxSeconds = 10;  // so that the nanoseconds of an interval fit in 64 bits
+constexpr double kMaxWhole = 9e18;  // that fits too
+
+PredictedTime interval_of(double time, const ProgramErrors& errors) {
+  const auto end = [&](double error) {
+    return static_cast<uint64_t>(
+        std::llround(std::min(time * std::exp(errors.shift + error), kMaxWhole)));
+  };
+  return {end(0), end(*errors.low), end(*errors.high)};
+}
 
 bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
   return time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
@@ -358,20 +367,25 @@ bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
 std::optional<PredictedTime> Prediction::time_of(size_t work) const {
   const KindErrors of_kind = errors_of(*device, works.works[work].work.kind);
   const ProgramErrors* const errors = of_kind.errors;
-  if (!is_modelled(work) || !of_kind.why_not.empty() || !is_in_range(*errors, times[work]))
+  if (device->in_cycles || !is_modelled(work) || !of_kind.why_not.empty() ||
+      !is_in_range(*errors, times[work]))
     return std::nullopt;
-  const auto nanoseconds = [&](double error) {
-    return static_cast<uint64_t>(
-        std::llround(times[work].seconds * std::exp(errors->shift + error) * 1e9));
-  };
-  return PredictedTime{nanoseconds(0), nanoseconds(*errors->low), nanoseconds(*errors->high)};
+  return interval_of(times[work].seconds * 1e9, *errors);
+}
+
+std::optional<PredictedTime> Prediction::cycles_of(size_t work) const {
+  const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
+  if (!device->in_cycles || !is_modelled(work) || !why_not.empty()) return std::nullopt;
+  return interval_of(times[work].seconds, *errors);
 }
 
 std::string Prediction::status_of(size_t work) const {
   if (!is_modelled(work)) return "not counted";
   const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
   if (!why_not.empty()) return "order only";
-  return is_in_range(*errors, times[work]) ? "interval of 80 %" : "extrapolated";
+  // A work is many subgroups, so those of the errors do not bound it.
+  const bool in_range = device->in_cycles || is_in_range(*errors, times[work]);
+  return in_range ? "interval of 80 %" : "extrapolated";
 }
 
 double Prediction::total() const {
@@ -384,14 +398,18 @@ double Prediction::total() const {
 std::vector<std::string> Prediction::notes() const {
   std::vector<std::string> notes = {
       fmt::format("Device: {} ({}), calibrated {}", device->name, device->driver, device->date)};
+  if (device->in_cycles)
+    notes.push_back(
+        "Cycles: by the driver's compiler, of all subgroups together, each keeping one SIMD unit "
+        "busy; without waiting for memory, and without a pass's rasterization");
   for (size_t k = 0; k < kWorkKinds; ++k) {
     const auto kind = static_cast<WorkKind>(k);
     const bool has_some = std::ranges::any_of(
         works.works, [&](const CapturedWork& work) { return work.work.kind == kind; });
     const std::string why_not = errors_of(*device, kind).why_not;
     if (has_some && !why_not.empty())
-      notes.push_back(
-          fmt::format("No time of a {}, only order and share: {}", name_of(kind), why_not));
+      notes.push_back(fmt::format("No {} of a {}, only order and share: {}",
+                                  device->in_cycles ? "cycles" : "time", name_of(kind), why_not));
   }
   return notes;
 }
@@ -523,6 +541,68 @@ Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& devi
       work.version = version;
       device.program_works.push_back(std::move(work));
     }
+  }
+  return {};
+}
+
+namespace {
+
+// The counts of one invocation; nullopt: it branches or calls, so the code does not tell.
+std::optional<Work> work_of_straight_line(const ShaderCode& code) {
+  if (code.map.blocks().size() != 1) return std::nullopt;
+  Work work;
+  const spirv::InstructionMix mix = code.map.kept(code.map.blocks().front());
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    work.counts[c] = static_cast<double>(mix[static_cast<CostClass>(c)]);
+  work.kind =
+      code.execution_model == spv::ExecutionModel::GLCompute ? WorkKind::Dispatch : WorkKind::Pass;
+  return work;
+}
+
+}  // namespace
+
+Status add_compiled(std::span<const std::string> captures, DeviceModel& device) {
+  std::map<std::string, DeviceModel::ProgramWork> works;  // by the name and hash of a shader
+  for (const std::string& file : captures) {
+    auto model = open_model(file);
+    if (!model) return model.error();
+    ShaderCodes codes(*model, ShaderCodes::Compiler::Gpu);
+    auto statistics = model->reader.pipeline_statistics();
+    if (!statistics) return with_context(statistics.error(), file);
+    if (device_of(*model) != device.name)
+      return Error{fmt::format("{}: its statistics are of {}, and the device file is of {}", file,
+                               device_of(*model), device.name)};
+    for (const store::PipelineStatisticRow& row : *statistics) {
+      const uint32_t pipeline = model->pipeline_index.find(row.pipeline);
+      if (row.name != kBusyStatistic || pipeline == kNone || row.value <= 0) continue;
+      for (const store::RowId id : model->pipelines[pipeline].shaders) {
+        const uint32_t shader = model->shader_index.find(id);
+        if (shader == kNone || model->shaders[shader].stage != row.stages) continue;
+        const auto& code = codes.of(shader);
+        auto work = code ? work_of_straight_line(*code) : std::nullopt;
+        if (!work) continue;
+        work->invocations = row.subgroup_size;
+        for (double& count : work->counts) count *= row.subgroup_size;
+        const WorkTime time = device.time_of(*work);
+        works.try_emplace(shader_hash(*model, shader),
+                          DeviceModel::ProgramWork{.kind = work->kind,
+                                                   .measured = row.value,
+                                                   .modelled = time.seconds,
+                                                   .instructions = (*work)[CostClass::Instruction],
+                                                   .bytes = work->bytes(),
+                                                   .bound = time.bound});
+      }
+    }
+  }
+  if (works.empty())
+    return Error{
+        fmt::format("the captures have no shader without a branch that has the statistic "
+                    "\"{}\" (tally run --statistics)",
+                    kBusyStatistic)};
+  device.program_works.clear();
+  for (auto& [hash, work] : works) {
+    work.program = work.version = work.name = hash;
+    device.program_works.push_back(std::move(work));
   }
   return {};
 }

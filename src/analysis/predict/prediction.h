@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -69,7 +70,7 @@ struct LineTime {
 std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const CaptureWorks& works,
                                  const DeviceModel& device);
 
-// A predicted time and the ends of its 80 % interval, in nanoseconds.
+// A predicted time and the ends of its 80 % interval, in nanoseconds; or cycles.
 struct PredictedTime {
   uint64_t time = 0, low = 0, high = 0;
 
@@ -88,6 +89,8 @@ struct Prediction {
   bool is_modelled(size_t work) const;
   // One execution of a work takes this; nullopt: status_of says why there is no time.
   std::optional<PredictedTime> time_of(size_t work) const;
+  // The same on a device in cycles, which has no time: the cycles of all its subgroups together.
+  std::optional<PredictedTime> cycles_of(size_t work) const;
   // "interval of 80 %", "order only", "extrapolated", "not counted"
   std::string status_of(size_t work) const;
   // The modelled seconds of all executions of all works.
@@ -102,6 +105,10 @@ Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel
 // On the device of the model's selection; nullopt if it is not a calibrated one.
 Result<std::optional<Prediction>> predict_selected(const Model& model);
 
+// The estimate of AMD's compiler, in VK_KHR_pipeline_executable_properties: the cycles that one
+// subgroup keeps a SIMD unit busy.
+inline constexpr std::string_view kBusyStatistic = "Inverse Throughput";
+
 // A capture with counts, and one with times, which counted nothing.
 struct ProgramCaptures {
   std::string counted, plain;
@@ -110,5 +117,9 @@ struct ProgramCaptures {
 // Makes `device.program_works` of captures, whose times are of this device. Captures of one command
 // line are versions of one program.
 Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& device);
+
+// The same for a device in cycles, of captures of `tally run --statistics` on its driver: each
+// shader without a branch is a program, and the driver's statistic is its measured time.
+Status add_compiled(std::span<const std::string> captures, DeviceModel& device);
 
 }  // namespace tally::analysis

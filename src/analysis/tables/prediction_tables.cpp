@@ -19,6 +19,11 @@ Column number_column(const char* id, const char* title, Unit unit, const char* d
   return {.id = id, .title = title, .unit = unit, .description = description, .adds_up = false};
 }
 
+Column prediction_column(const DeviceModel& device, const char* id, const char* title,
+                         const char* description) {
+  return number_column(id, title, device.in_cycles ? Unit::Count : Unit::Nanoseconds, description);
+}
+
 Cell share_of(double seconds, double total) {
   return total > 0 ? Cell(100 * seconds / total) : Cell();
 }
@@ -26,6 +31,7 @@ Cell share_of(double seconds, double total) {
 }  // namespace
 
 Table make_prediction_table(const Prediction& of, size_t top) {
+  const DeviceModel& device = *of.device;
   Table table;
   table.id = "prediction";
   table.title = "Dispatches and passes, by predicted share";
@@ -34,9 +40,10 @@ Table make_prediction_table(const Prediction& of, size_t top) {
       number_column("share", "share", Unit::Percent, "of the predicted time of all"),
       text_column("bound", "bound by", "the resource that takes longest"),
       number_column("runs", "runs", Unit::Count, "executions in the capture"),
-      number_column("time", "time", Unit::Nanoseconds, "of one execution"),
-      number_column("low", "low", Unit::Nanoseconds, "end of the 80 % interval"),
-      number_column("high", "high", Unit::Nanoseconds, "end of the 80 % interval"),
+      device.in_cycles ? prediction_column(device, "cycles", "cycles", "of one execution")
+                       : prediction_column(device, "time", "time", "of one execution"),
+      prediction_column(device, "low", "low", "end of the 80 % interval"),
+      prediction_column(device, "high", "high", "end of the 80 % interval"),
       text_column("status", "status", "what the numbers are")};
   const double total = of.total();
   const auto all_runs_of = [&](size_t w) {
@@ -52,7 +59,7 @@ Table make_prediction_table(const Prediction& of, size_t top) {
     const bool modelled = of.is_modelled(w);
     Row row = {work.name, modelled ? share_of(all_runs_of(w), total) : Cell(),
                modelled ? of.times[w].bound : std::string(), static_cast<uint64_t>(work.runs)};
-    if (const auto time = of.time_of(w)) {
+    if (const auto time = device.in_cycles ? of.cycles_of(w) : of.time_of(w)) {
       row.insert(row.end(), {time->time, time->low, time->high});
     } else {
       row.insert(row.end(), 3, Cell());
@@ -85,11 +92,13 @@ Table make_predicted_line_table(const Prediction& of, size_t top) {
 Table make_ratio_table(const Prediction& before, const Prediction& after) {
   Table table;
   table.id = "ratio";
-  table.title = "Predicted time of one execution, second capture / first";
+  const DeviceModel& device = *after.device;
+  table.title = fmt::format("Predicted {} of one execution, second capture / first",
+                            device.in_cycles ? "cycles" : "time");
   table.columns = {
       text_column("work", "dispatch or pass", "pipeline and call, or name and size of the pass"),
-      number_column("before", "before", Unit::Nanoseconds, "time in the first capture"),
-      number_column("after", "after", Unit::Nanoseconds, "time in the second capture"),
+      prediction_column(device, "before", "before", "in the first capture"),
+      prediction_column(device, "after", "after", "in the second capture"),
       text_column("ratio", "ratio", "of the times; 1: equal"),
       text_column("interval", "interval of 80 %", "of the ratio"),
       text_column("bound", "bound by", "the resource that takes longest, before and after")};
@@ -97,7 +106,7 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
   const bool has_interval = errors && errors->low;
   const auto matches = match_works(before.works, after.works);
   const auto time_cell = [](const Prediction& of, size_t work) {
-    const auto time = of.time_of(work);
+    const auto time = of.device->in_cycles ? of.cycles_of(work) : of.time_of(work);
     return time ? Cell(time->time) : Cell();
   };
   size_t left_out = 0;

@@ -25,6 +25,7 @@ layout(set = 0, binding = 1) uniform Values {
 };
 layout(set = 0, binding = 2) uniform sampler2D picture;
 layout(set = 0, binding = 3, rgba8) uniform image2D stored;
+layout(constant_id = 0) const uint known_count = 0;  // 0: the push constant's
 layout(push_constant) uniform Push {
   uint count;
   uint mask;    // of word indices
@@ -59,7 +60,7 @@ void main() { words[gl_GlobalInvocationID.x] += push.odd; }
 #else
 void main() {
   // Read once: a read of a push constant in the loop would count as one.
-  const uint count = push.count, mask = push.mask, stride = push.stride, odd = push.odd;
+  const uint count = known_count != 0 ? known_count : push.count, mask = push.mask, stride = push.stride, odd = push.odd;
   const float near_one = push.near_one, small = push.small;
   const uint id = gl_GlobalInvocationID.x;
   uint u = id, v = FIRST;

@@ -44,6 +44,13 @@ std::string summary_of(const DeviceModel& device) {
   for (const DeviceModel::Kernel& kernel : device.kernels)
     residuals.push_back(std::abs(kernel.seconds / std::max(kernel.modelled, 1e-15) - 1));
   std::ranges::sort(residuals);
+  if (device.in_cycles)
+    return fmt::format(
+        "{} ({}), which executes nothing\n{} kernels by its compiler; a multiply-add keeps a SIMD "
+        "unit busy for {:.3g} cycles, one of a subgroup for {:.3g}\n"
+        "the model is within {:.0f} % of half of the kernels, and within {:.0f} % of all\n",
+        device.name, device.driver, device.kernels.size(), fma, fma * device.subgroup_size,
+        residuals[residuals.size() / 2] * 100, residuals.back() * 100);
   std::string text = fmt::format(
       "{} ({})\n{} kernels; a multiply-add takes {:.3g} ps, a dispatch {:.3g} us; {:.0f} "
       "invocations fill the device\nthe model is within {:.0f} % of half of the kernels, and "
@@ -72,7 +79,9 @@ std::string errors_text(const DeviceModel& device) {
         "{:.0f} %, 90th percentile {:.0f} %; {}\n",
         name_of(static_cast<analysis::WorkKind>(k)), errors.works, errors.programs, errors.spearman,
         errors.median_error * 100, errors.percentile_90 * 100,
-        why.empty() ? "tally predict states times" : "tally predict gives order alone: " + why);
+        !why.empty()       ? "tally predict gives order alone: " + why
+        : device.in_cycles ? "tally predict states cycles"
+                           : "tally predict states times");
   }
   return text;
 }
@@ -102,16 +111,18 @@ int measure_device(const CalibrateOptions& options) {
 }
 
 int add_programs(const CalibrateOptions& options) {
-  if (options.programs.size() % 2 != 0)
+  auto device = DeviceModel::load(options.output);
+  if (!device) return fail(device.error());
+  if (!device->in_cycles && options.programs.size() % 2 != 0)
     return fail(
         {"--programs takes pairs: a capture with counts, then one of tally run --times "
          "plain"});
-  auto device = DeviceModel::load(options.output);
-  if (!device) return fail(device.error());
   std::vector<analysis::ProgramCaptures> programs;
-  for (size_t i = 0; i < options.programs.size(); i += 2)
+  for (size_t i = 0; i + 1 < options.programs.size(); i += 2)
     programs.push_back({options.programs[i], options.programs[i + 1]});
-  if (Status added = analysis::add_programs(programs, *device); !added) return fail(added.error());
+  const Status added = device->in_cycles ? analysis::add_compiled(options.programs, *device)
+                                         : analysis::add_programs(programs, *device);
+  if (!added) return fail(added.error());
   fit_programs(*device);
   if (Status written = replace_file(options.output, device->to_json()); !written)
     return fail(written.error());
@@ -135,9 +146,11 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   CLI::Option* force =
       command->add_flag("--force", options->force, "Replace a file that is no device file");
   command
-      ->add_option("--programs", options->programs,
-                   "Measure nothing: add to the device file how far programs were from the model; "
-                   "for each a capture with counts and one of tally run --times plain")
+      ->add_option(
+          "--programs", options->programs,
+          "Measure nothing: add to the device file how far programs were from the model; "
+          "for each a capture with counts and one of tally run --times plain; for a device "
+          "that only compiles, captures of tally run --statistics")
       ->type_name("COUNTED PLAIN ...")
       ->excludes(device)
       ->excludes(force);

@@ -116,6 +116,12 @@ const KernelCode kRemainder = {TALLY_KERNEL(remainder)};
 const KernelCode kChase = {TALLY_KERNEL(chase)};
 #undef TALLY_KERNEL
 
+bool is_supported(const KernelCode& code, const GpuFacts& facts) {
+  return code.needs == Needs::Nothing || (code.needs == Needs::Float64 && facts.float64) ||
+         (code.needs == Needs::Int64 && facts.int64) ||
+         (code.needs == Needs::Subgroup && facts.subgroup_arithmetic);
+}
+
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -194,13 +200,6 @@ class Calibration {
   }
 
  private:
-  bool is_supported(const KernelCode& code) const {
-    const GpuFacts& facts = gpu_.facts();
-    return code.needs == Needs::Nothing || (code.needs == Needs::Float64 && facts.float64) ||
-           (code.needs == Needs::Int64 && facts.int64) ||
-           (code.needs == Needs::Subgroup && facts.subgroup_arithmetic);
-  }
-
   uint32_t large() const { return device_.is_cpu ? PassKernels::kSize / 4 : PassKernels::kSize; }
 
   // Other programs only slow a processor down.
@@ -276,7 +275,7 @@ class Calibration {
   Status choose_kernels() {
     Status status;
     for (const KernelCode& code : kKernels) {
-      if (status.ok() && is_supported(code)) status = add(code, {}, 0);
+      if (status.ok() && is_supported(code, gpu_.facts())) status = add(code, {}, 0);
     }
     fitted_ = measurements_.size();
     const KernelCode &load = kernel_named("load"), &vectors = kernel_named("vector_load");
@@ -502,9 +501,68 @@ class Calibration {
   std::vector<std::vector<double>> plain_seconds_;  // by PlainRun, of each round
 };
 
+// Takes the numbers from the compiler of a driver without hardware: its estimates of kernels of 1
+// and 3 iterations. It unrolls these, so it guesses no number of iterations.
+class CompilerCalibration {
+ public:
+  CompilerCalibration(Gpu& gpu, ProgressLine& progress) : gpu_(gpu), progress_(progress) {}
+
+  Result<DeviceModel> run() {
+    const GpuFacts& facts = gpu_.facts();
+    const auto empty = gpu_.compile(empty_calibrate_comp, 1);
+    if (!empty) return empty.error();
+    device_.name = facts.name;
+    device_.driver = facts.driver;
+    device_.date = today();
+    device_.in_cycles = true;
+    device_.subgroup_size = empty->subgroup_size;
+    device_.invocation = {empty->busy / empty->subgroup_size, "an empty kernel", 0};
+    for (const KernelCode& code : kKernels) {
+      progress_.update(static_cast<double>(&code - kKernels) / std::size(kKernels));
+      if (!is_supported(code, facts)) continue;
+      if (Status added = add(code); !added) return with_context(added.error(), code.name);
+    }
+    fit_kernels(kernels_, device_);
+    for (const MeasuredKernel& kernel : idle_) {
+      for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
+        DeviceNumber& number = device_.classes[c];
+        if (kernel.work.counts[c] > 0 && number.kernel.empty()) number = {0, kernel.name, 0};
+      }
+    }
+    return device_;
+  }
+
+ private:
+  Status add(const KernelCode& code) {
+    constexpr uint32_t kFew = 1, kMany = 3;
+    const auto few = gpu_.compile(code.words, kFew);
+    if (!few) return few.error();
+    const auto many = gpu_.compile(code.words, kMany);
+    if (!many) return many.error();
+    auto work = analysis::work_of_loop(code.words, spv::ExecutionModel::GLCompute,
+                                       device_.subgroup_size, kMany - kFew);
+    if (!work) return work.error();
+    // An unrolled loop has no branch.
+    work->counts[static_cast<size_t>(spirv::CostClass::ControlFlow)] = 0;
+    constexpr double kMinCycles = 8;  // the estimates are whole cycles
+    const double busy = many->busy - few->busy;
+    (busy < kMinCycles ? idle_ : kernels_).push_back({code.name, *work, busy, 1, code.mixes});
+    device_.informative.emplace_back(fmt::format("{}_latency_cycles", code.name),
+                                     (many->latency - few->latency) / (kMany - kFew));
+    return {};
+  }
+
+  Gpu& gpu_;
+  ProgressLine& progress_;
+  DeviceModel device_;
+  std::vector<MeasuredKernel> kernels_;
+  std::vector<MeasuredKernel> idle_;  // only wait
+};
+
 }  // namespace
 
 Result<DeviceModel> calibrate(Gpu& gpu, ProgressLine& progress) {
+  if (gpu.facts().compiles_only) return CompilerCalibration(gpu, progress).run();
   return Calibration(gpu, progress).run();
 }
 

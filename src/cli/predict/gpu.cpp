@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+
+#include "analysis/predict/prediction.h"
 
 namespace tally::cli {
 namespace {
@@ -24,6 +27,7 @@ class VulkanGpu : public Gpu {
   Result<VkPipeline> make_pass_kernel(std::span<const uint32_t> fragment) override {
     return passes_.make(fragment);
   }
+  Result<CompiledKernel> compile(std::span<const uint32_t> words, uint32_t iterations) override;
   Result<std::vector<double>> time(std::span<const KernelRun> runs) override;
 
  private:
@@ -42,6 +46,8 @@ class VulkanGpu : public Gpu {
   Status begin();
   Status submit();
   void barrier(VkPipelineStageFlags before, VkPipelineStageFlags after);
+  Result<VkPipeline> make_compute(std::span<const uint32_t> words, VkPipelineCreateFlags flags,
+                                  const VkSpecializationInfo* constants);
 
   InstanceFunctions vki_;
   DeviceFunctions vk_;
@@ -72,7 +78,7 @@ class VulkanGpu : public Gpu {
 
 VulkanGpu::~VulkanGpu() {
   if (device_ != VK_NULL_HANDLE) {
-    vk_.DeviceWaitIdle(device_);
+    if (!facts_.compiles_only) vk_.DeviceWaitIdle(device_);  // RADV without hardware crashes here
     passes_.destroy();
     for (const VkPipeline pipeline : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
     vk_.DestroyFence(device_, fence_, nullptr);
@@ -97,6 +103,7 @@ Status VulkanGpu::start(size_t number) {
   Status status = load_instance();
   if (status.ok()) status = choose_device(number);
   if (status.ok()) status = create_device();
+  if (facts_.compiles_only) return status.ok() ? create_layout() : status;
   if (status.ok()) status = create_buffers();
   if (status.ok())
     status = create_picture(
@@ -170,6 +177,8 @@ void VulkanGpu::describe() {
   facts_.name = properties.properties.deviceName;
   facts_.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
   facts_.is_cpu = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  // The name that RADV gives a device which RADV_FORCE_FAMILY makes up.
+  facts_.compiles_only = facts_.name.starts_with("Null hardware");
   facts_.subgroup_size = subgroup.subgroupSize;
   facts_.subgroup_arithmetic =
       (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
@@ -193,7 +202,16 @@ Status VulkanGpu::create_device() {
   VkPhysicalDeviceFeatures features{};
   features.shaderFloat64 = facts_.float64 ? VK_TRUE : VK_FALSE;
   features.shaderInt64 = facts_.int64 ? VK_TRUE : VK_FALSE;
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, nullptr,
+      VK_TRUE};
+  constexpr const char* kStatistics = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  if (facts_.compiles_only) {
+    info.pNext = &statistics;
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &kStatistics;
+  }
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.pEnabledFeatures = &features;
@@ -321,7 +339,7 @@ Status VulkanGpu::create_layout() {
   if (const VkResult result = vk_.AllocateDescriptorSets(device_, &allocation, &set_);
       result != VK_SUCCESS)
     return call_failure("vkAllocateDescriptorSets", result);
-  write_descriptors();
+  if (!facts_.compiles_only) write_descriptors();
   const VkPushConstantRange range{kStages, 0, sizeof(KernelParameters)};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout.setLayoutCount = 1;
@@ -425,13 +443,51 @@ Status VulkanGpu::submit() {
 }
 
 Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
+  return make_compute(words, 0, nullptr);
+}
+
+Result<CompiledKernel> VulkanGpu::compile(std::span<const uint32_t> words, uint32_t iterations) {
+  const VkSpecializationMapEntry entry{0, 0, sizeof(iterations)};
+  const VkSpecializationInfo constants{1, &entry, sizeof(iterations), &iterations};
+  const auto pipeline =
+      make_compute(words, VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, &constants);
+  if (!pipeline) return pipeline.error();
+  const VkPipelineInfoKHR of{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, *pipeline};
+  VkPipelineExecutablePropertiesKHR executable{
+      VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR};
+  uint32_t count = 1;
+  vk_.GetPipelineExecutablePropertiesKHR(device_, &of, &count, &executable);
+  const VkPipelineExecutableInfoKHR first{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr,
+                                          *pipeline, 0};
+  vk_.GetPipelineExecutableStatisticsKHR(device_, &first, &count, nullptr);
+  std::vector<VkPipelineExecutableStatisticKHR> statistics(
+      count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
+  vk_.GetPipelineExecutableStatisticsKHR(device_, &first, &count, statistics.data());
+  CompiledKernel compiled{.subgroup_size = executable.subgroupSize};
+  for (const VkPipelineExecutableStatisticKHR& statistic : statistics) {
+    if (statistic.name == analysis::kBusyStatistic)
+      compiled.busy = static_cast<double>(statistic.value.u64);
+    if (statistic.name == std::string_view("Latency"))
+      compiled.latency = static_cast<double>(statistic.value.u64);
+  }
+  if (compiled.busy == 0 || compiled.subgroup_size == 0)
+    return Error{fmt::format("the compiler of {} has no statistic \"{}\"", facts_.driver,
+                             analysis::kBusyStatistic)};
+  return compiled;
+}
+
+Result<VkPipeline> VulkanGpu::make_compute(std::span<const uint32_t> words,
+                                           VkPipelineCreateFlags flags,
+                                           const VkSpecializationInfo* constants) {
   const auto module = make_module(vk_, device_, words);
   if (!module) return module.error();
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.flags = flags;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = *module;
   info.stage.pName = "main";
+  info.stage.pSpecializationInfo = constants;
   info.layout = layout_;
   VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result =

@@ -24,6 +24,15 @@ struct GpuFacts {
   bool float64 = false, int64 = false;
   bool graphics = false;  // without, no pass runs
   uint32_t words = 0;     // of the buffer that kernels use, a power of two
+  // The driver has no hardware: it compiles, and executes nothing.
+  bool compiles_only = false;
+};
+
+// What the driver's compiler says about one subgroup of a kernel, in cycles.
+struct CompiledKernel {
+  double busy = 0;  // of the unit that is busy longest
+  double latency = 0;
+  uint32_t subgroup_size = 0;
 };
 
 // The push constants of calibrate.comp and calibrate.frag.
@@ -55,6 +64,9 @@ class Gpu {
   // The pipeline lives as long as the device.
   virtual Result<VkPipeline> make_kernel(std::span<const uint32_t> words) = 0;
   virtual Result<VkPipeline> make_pass_kernel(std::span<const uint32_t> fragment) = 0;
+  // Compiles a compute kernel whose number of iterations the compiler knows. Only for a driver
+  // without hardware.
+  virtual Result<CompiledKernel> compile(std::span<const uint32_t> words, uint32_t iterations) = 0;
   // Runs at most 16 dispatches and passes one after the other; the seconds of each.
   virtual Result<std::vector<double>> time(std::span<const KernelRun> runs) = 0;
 };

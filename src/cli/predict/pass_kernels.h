@@ -57,6 +57,8 @@ namespace tally::cli {
   X(CreateComputePipelines, "")             \
   X(CreateGraphicsPipelines, "")            \
   X(DestroyPipeline, "")                    \
+  X(GetPipelineExecutablePropertiesKHR, "") \
+  X(GetPipelineExecutableStatisticsKHR, "") \
   X(CreateRenderPass, "")                   \
   X(DestroyRenderPass, "")                  \
   X(CreateFramebuffer, "")                  \
