@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calibration and prediction: predict.py TALLY LANTERNS, on the driver that the environment names.
+"""Calibration and prediction: predict.py TALLY LANTERNS CORPUS_COMPILE, on the driver that the environment names.
 
 Looks at structure alone: no test depends on values of time.
 """
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-TALLY, LANTERNS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+TALLY, LANTERNS, CORPUS_COMPILE = (os.path.abspath(path) for path in sys.argv[1:4])
 H200 = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../share/tally/devices/nvidia-h200.json"))
 WITH_DRIVER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../scripts/with-driver"))
 FRAMES = ["--frames", "3", "--size", "160x90"]
@@ -71,6 +71,24 @@ class Compiler(unittest.TestCase):
         self.assertGreater(len({row["share"] for row in rows}), 1)
         self.assertNotIn("time", rows[0])
         self.assertTrue(all(row.get("cycles") is None for row in rows))
+
+    def test_shaders_without_a_branch_tell_how_far_the_model_is_from_the_compiler(self):
+        os.mkdir(os.path.join(FOLDER, "modules"))
+        code = ("#version 450\nlayout(local_size_x = 64) in; layout(binding = 0) buffer Words { float words[]; };\n"
+                "void main() { float a = words[gl_GlobalInvocationID.x]; %s words[gl_GlobalInvocationID.x] = a; }\n")
+        for products in (8, 64):
+            source = os.path.join(FOLDER, f"{products}.comp")
+            with open(source, "w") as file:
+                file.write(code % ("a = fma(a, a, 0.5); " * products))
+            subprocess.run(["glslangValidator", "-V", source, "-o", os.path.join(FOLDER, f"modules/{products}.spv")],
+                           check=True, capture_output=True)
+        subprocess.run([WITH_DRIVER, "radv-navi21", TALLY, "run", "-q", "--statistics", "-o", "compiled.tally", "--",
+                        CORPUS_COMPILE, "modules"], cwd=FOLDER, check=True, capture_output=True, timeout=300)
+        self.assertIn("dispatch: 2 kinds in 2 programs", succeed("calibrate", "-o", "navi21.json", "--programs", "compiled.tally"))
+        with open(os.path.join(FOLDER, "navi21.json")) as file:
+            small, large = sorted(json.load(file)["programs"]["works"], key=lambda work: work["instructions"])
+        for cycles in ("measured_cycles", "modelled_cycles"):
+            self.assertGreater(large[cycles], small[cycles])
 
     def test_a_capture_of_another_device_tells_no_errors(self):
         refused = run("calibrate", "-o", "navi21.json", "--programs", "counted.tally")

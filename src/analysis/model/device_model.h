@@ -95,8 +95,8 @@ struct ProgramErrors {
 struct DeviceModel {
   std::string name, driver, date;
   bool is_cpu = false;
-  // All that is called seconds is in cycles that a SIMD unit is busy, as the compiler of a driver
-  // without hardware estimates them.
+  // All that is called seconds is in cycles that a compute unit is busy, as the compiler of a
+  // driver without hardware estimates them.
   bool in_cycles = false;
   uint32_t subgroup_size = 0;
   double clock_spread = 0;  // of the timing kernel: slowest / fastest - 1

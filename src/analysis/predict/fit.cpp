@@ -1,12 +1,17 @@
 #include "analysis/predict/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
-#include "analysis/model/device_model.h"
+#include "analysis/model/model.h"
+#include "analysis/model/names.h"
+#include "analysis/model/shader_code.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/loop_bounds.h"
 
@@ -413,6 +418,69 @@ void fit_programs(DeviceModel& device) {
     device.errors[k]->bounds.assign(bounds.begin(), bounds.end());
   }
   if (!ratios.empty()) device.ratio_errors = errors_of(ratios, modelled_ratios, measured_ratios);
+}
+
+namespace {
+
+// The counts of one invocation; nullopt: it branches or calls, so the code does not tell.
+std::optional<Work> work_of_straight_line(const ShaderCode& code) {
+  if (code.map.blocks().size() != 1) return std::nullopt;
+  Work work;
+  const spirv::InstructionMix mix = code.map.kept(code.map.blocks().front());
+  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+    work.counts[c] = static_cast<double>(mix[static_cast<CostClass>(c)]);
+  work.kind =
+      code.execution_model == spv::ExecutionModel::GLCompute ? WorkKind::Dispatch : WorkKind::Pass;
+  return work;
+}
+
+}  // namespace
+
+Status add_compiled(std::span<const std::string> captures, DeviceModel& device) {
+  std::map<std::string, DeviceModel::ProgramWork> works;  // by the name and hash of a shader
+  for (const std::string& file : captures) {
+    auto model = open_model(file);
+    if (!model) return model.error();
+    ShaderCodes codes(*model, ShaderCodes::Compiler::Gpu);
+    auto statistics = model->reader.pipeline_statistics();
+    if (!statistics) return with_context(statistics.error(), file);
+    const std::string of = model->devices.empty() ? "" : model->devices.front().name;
+    if (of != device.name)
+      return Error{fmt::format("{}: its statistics are of {}, and the device file is of {}", file,
+                               of, device.name)};
+    for (const store::PipelineStatisticRow& row : *statistics) {
+      const uint32_t pipeline = model->pipeline_index.find(row.pipeline);
+      if (row.name != kBusyStatistic || pipeline == kNone || row.value <= 0) continue;
+      for (const store::RowId id : model->pipelines[pipeline].shaders) {
+        const uint32_t shader = model->shader_index.find(id);
+        if (shader == kNone || model->shaders[shader].stage != row.stages) continue;
+        const auto& code = codes.of(shader);
+        auto work = code ? work_of_straight_line(*code) : std::nullopt;
+        if (!work) continue;
+        work->invocations = row.subgroup_size;
+        for (double& count : work->counts) count *= row.subgroup_size;
+        const WorkTime time = device.time_of(*work);
+        works.try_emplace(shader_hash(*model, shader),
+                          DeviceModel::ProgramWork{.kind = work->kind,
+                                                   .measured = row.value,
+                                                   .modelled = time.seconds,
+                                                   .instructions = (*work)[CostClass::Instruction],
+                                                   .bytes = work->bytes(),
+                                                   .bound = time.bound});
+      }
+    }
+  }
+  if (works.empty())
+    return Error{
+        fmt::format("the captures have no shader without a branch that has the statistic "
+                    "\"{}\" (tally run --statistics)",
+                    kBusyStatistic)};
+  device.program_works.clear();
+  for (auto& [hash, work] : works) {
+    work.program = work.version = work.name = hash;
+    device.program_works.push_back(std::move(work));
+  }
+  return {};
 }
 
 }  // namespace tally::analysis

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -33,6 +34,15 @@ void fit_kernels(std::span<const MeasuredKernel> kernels, DeviceModel& device);
 
 // Sets `errors` and `ratio_errors` from `program_works`.
 void fit_programs(DeviceModel& device);
+
+// The estimate of AMD's compiler, in VK_KHR_pipeline_executable_properties: the cycles that one
+// subgroup keeps a compute unit busy.
+inline constexpr std::string_view kBusyStatistic = "Inverse Throughput";
+
+// Makes `device.program_works` of a device in cycles, of captures of `tally run --statistics` on
+// its driver: each shader without a branch is a program, and the driver's statistic is its measured
+// time.
+Status add_compiled(std::span<const std::string> captures, DeviceModel& device);
 
 // The rank correlation of two lists, whose elements weigh as `weights` says; all are of one size.
 double spearman(std::span<const double> a, std::span<const double> b,

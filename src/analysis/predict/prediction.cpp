@@ -400,7 +400,8 @@ std::vector<std::string> Prediction::notes() const {
       fmt::format("Device: {} ({}), calibrated {}", device->name, device->driver, device->date)};
   if (device->in_cycles)
     notes.push_back(
-        "Cycles: by the driver's compiler, of all subgroups together, each keeping one SIMD unit "
+        "Cycles: by the driver's compiler, of all subgroups together, each keeping one compute "
+        "unit "
         "busy; without waiting for memory, and without a pass's rasterization");
   for (size_t k = 0; k < kWorkKinds; ++k) {
     const auto kind = static_cast<WorkKind>(k);
@@ -541,68 +542,6 @@ Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& devi
       work.version = version;
       device.program_works.push_back(std::move(work));
     }
-  }
-  return {};
-}
-
-namespace {
-
-// The counts of one invocation; nullopt: it branches or calls, so the code does not tell.
-std::optional<Work> work_of_straight_line(const ShaderCode& code) {
-  if (code.map.blocks().size() != 1) return std::nullopt;
-  Work work;
-  const spirv::InstructionMix mix = code.map.kept(code.map.blocks().front());
-  for (size_t c = 0; c < spirv::kCostClassCount; ++c)
-    work.counts[c] = static_cast<double>(mix[static_cast<CostClass>(c)]);
-  work.kind =
-      code.execution_model == spv::ExecutionModel::GLCompute ? WorkKind::Dispatch : WorkKind::Pass;
-  return work;
-}
-
-}  // namespace
-
-Status add_compiled(std::span<const std::string> captures, DeviceModel& device) {
-  std::map<std::string, DeviceModel::ProgramWork> works;  // by the name and hash of a shader
-  for (const std::string& file : captures) {
-    auto model = open_model(file);
-    if (!model) return model.error();
-    ShaderCodes codes(*model, ShaderCodes::Compiler::Gpu);
-    auto statistics = model->reader.pipeline_statistics();
-    if (!statistics) return with_context(statistics.error(), file);
-    if (device_of(*model) != device.name)
-      return Error{fmt::format("{}: its statistics are of {}, and the device file is of {}", file,
-                               device_of(*model), device.name)};
-    for (const store::PipelineStatisticRow& row : *statistics) {
-      const uint32_t pipeline = model->pipeline_index.find(row.pipeline);
-      if (row.name != kBusyStatistic || pipeline == kNone || row.value <= 0) continue;
-      for (const store::RowId id : model->pipelines[pipeline].shaders) {
-        const uint32_t shader = model->shader_index.find(id);
-        if (shader == kNone || model->shaders[shader].stage != row.stages) continue;
-        const auto& code = codes.of(shader);
-        auto work = code ? work_of_straight_line(*code) : std::nullopt;
-        if (!work) continue;
-        work->invocations = row.subgroup_size;
-        for (double& count : work->counts) count *= row.subgroup_size;
-        const WorkTime time = device.time_of(*work);
-        works.try_emplace(shader_hash(*model, shader),
-                          DeviceModel::ProgramWork{.kind = work->kind,
-                                                   .measured = row.value,
-                                                   .modelled = time.seconds,
-                                                   .instructions = (*work)[CostClass::Instruction],
-                                                   .bytes = work->bytes(),
-                                                   .bound = time.bound});
-      }
-    }
-  }
-  if (works.empty())
-    return Error{
-        fmt::format("the captures have no shader without a branch that has the statistic "
-                    "\"{}\" (tally run --statistics)",
-                    kBusyStatistic)};
-  device.program_works.clear();
-  for (auto& [hash, work] : works) {
-    work.program = work.version = work.name = hash;
-    device.program_works.push_back(std::move(work));
   }
   return {};
 }

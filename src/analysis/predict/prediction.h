@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -105,10 +104,6 @@ Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel
 // On the device of the model's selection; nullopt if it is not a calibrated one.
 Result<std::optional<Prediction>> predict_selected(const Model& model);
 
-// The estimate of AMD's compiler, in VK_KHR_pipeline_executable_properties: the cycles that one
-// subgroup keeps a SIMD unit busy.
-inline constexpr std::string_view kBusyStatistic = "Inverse Throughput";
-
 // A capture with counts, and one with times, which counted nothing.
 struct ProgramCaptures {
   std::string counted, plain;
@@ -117,9 +112,5 @@ struct ProgramCaptures {
 // Makes `device.program_works` of captures, whose times are of this device. Captures of one command
 // line are versions of one program.
 Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& device);
-
-// The same for a device in cycles, of captures of `tally run --statistics` on its driver: each
-// shader without a branch is a program, and the driver's statistic is its measured time.
-Status add_compiled(std::span<const std::string> captures, DeviceModel& device);
 
 }  // namespace tally::analysis

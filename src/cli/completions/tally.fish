@@ -134,7 +134,7 @@ complete -c tally -n '__fish_seen_subcommand_from calibrate' -s h -l help -d 'Pr
 complete -c tally -n '__fish_seen_subcommand_from calibrate' -s o -l output -r -F -d 'Device file to write (default: device.json)'
 complete -c tally -n '__fish_seen_subcommand_from calibrate' -l device -x -d 'Device to measure, as tally list numbers it'
 complete -c tally -n '__fish_seen_subcommand_from calibrate' -l force -d 'Replace a file that is no device file'
-complete -c tally -n '__fish_seen_subcommand_from calibrate' -l programs -x -d 'Measure nothing: add to the device file how far programs were from the model; for each a capture with counts and one of tally run --times plain'
+complete -c tally -n '__fish_seen_subcommand_from calibrate' -l programs -x -d 'Measure nothing: add to the device file how far programs were from the model; for each a capture with counts and one of tally run --times plain; for a device that only compiles, captures of tally run --statistics'
 complete -c tally -n __fish_use_subcommand -a predict -d 'Predict the time of a capture'\''s work on a calibrated device'
 complete -c tally -n '__fish_seen_subcommand_from predict' -s h -l help -d 'Print this help message and exit'
 complete -c tally -n '__fish_seen_subcommand_from predict' -l device -r -F -d 'Device file made by tally calibrate'

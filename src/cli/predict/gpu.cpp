@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/predict/prediction.h"
+#include "analysis/predict/fit.h"
 
 namespace tally::cli {
 namespace {

@@ -28,7 +28,7 @@ struct GpuFacts {
   bool compiles_only = false;
 };
 
-// What the driver's compiler says about one subgroup of a kernel, in cycles.
+// The compiler's estimates for one subgroup of a kernel, in cycles.
 struct CompiledKernel {
   double busy = 0;  // of the unit that is busy longest
   double latency = 0;
