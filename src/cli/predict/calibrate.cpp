@@ -46,8 +46,8 @@ std::string summary_of(const DeviceModel& device) {
   std::ranges::sort(residuals);
   if (device.in_cycles)
     return fmt::format(
-        "{} ({}), which executes nothing\n{} kernels by its compiler; a multiply-add keeps a compute "
-        "unit busy for {:.3g} cycles, one of a subgroup for {:.3g}\n"
+        "{} ({}), which executes nothing\n{} kernels by its compiler; a multiply-add keeps a "
+        "compute unit busy for {:.3g} cycles, one of a subgroup for {:.3g}\n"
         "the model is within {:.0f} % of half of the kernels, and within {:.0f} % of all\n",
         device.name, device.driver, device.kernels.size(), fma, fma * device.subgroup_size,
         residuals[residuals.size() / 2] * 100, residuals.back() * 100);
