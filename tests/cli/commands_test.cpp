@@ -158,7 +158,8 @@ TEST_F(Commands, predictions_without_a_device_or_counts_are_refused) {
   std::ofstream(folder_.file("weights.json")) << R"({"name": "mine", "weights": {}})";
   expect_refused({"predict", "--device", "weights.json", "a.tally"},
                  "weights.json: this is not a device file of tally calibrate");
-  expect_refused({"calibrate", "-o", "weights.json", "--programs", "a.tally"}, "takes pairs");
+  expect_refused({"calibrate", "-o", "weights.json", "--programs", "a.tally"},
+                 "weights.json: this is not a device file of tally calibrate");
 }
 
 TEST_F(Commands, captures_of_another_format_are_refused) {

@@ -127,6 +127,11 @@ class Calibration(unittest.TestCase):
             self.assertGreater(kernel["measured_s"], 0, kernel)
             self.assertGreater(kernel["clock"], 0, kernel)
 
+    def test_programs_of_a_measured_device_are_pairs_of_captures(self):
+        refused = run("calibrate", "-o", "device.json", "--programs", "counted.tally")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("takes pairs", refused.stderr)
+
     def test_a_file_that_is_no_device_file_is_kept(self):
         path = os.path.join(FOLDER, "notes.txt")
         with open(path, "w") as file:
