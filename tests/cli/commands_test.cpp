@@ -20,7 +20,6 @@ namespace tally::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::MatchesRegex;
 
 class Commands : public testing::Test {
  protected:
