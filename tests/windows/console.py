@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """tally.exe on a console, under wine: Ctrl-C, Ctrl-Break, the console's end, its code page, and what a reader sees. Wine's console has a
-terminal at its other end; pyte shows what arrives there. window_app asks its console for Ctrl-C. A Ctrl-C that is typed would be a
-signal of Linux, which may reach a thread of Mesa's that wine does not know: wine then ends the program. Wine 8.0 knows Ctrl-C alone of the
+terminal at its other end; pyte shows what arrives there. window_app asks its console for Ctrl-C. A typed Ctrl-C would be a
+signal of Linux: where a thread gets it that wine does not know, the program ends. Wine 8.0 knows Ctrl-C alone of the
 events of a console: window_app sends the others to tally.exe and itself, to the function that Windows calls.
 
 Usage: with-wine --session console.py LINUX_BIN WINDOWS_BIN

@@ -64,8 +64,8 @@ constexpr std::array<FindingRule, 19> kRules = {{
 const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
 
 constexpr size_t kMaxPlaces = 5;
-constexpr double kLeastShare = 0.005;  // of the work, of a finding and of a shader
-constexpr uint64_t kTexelBytes = 4;    // that an access to an image is taken for
+constexpr double kMinShare = 0.005;  // of the work, of a finding and of a shader
+constexpr uint64_t kTexelBytes = 4;  // that an access to an image is taken for
 
 // The size of a texel of a format that attachments may have, by VkFormat's number; 0: not known.
 uint64_t bytes_of_format(int64_t format) {
@@ -115,7 +115,7 @@ Result<Findings> Finder::run(const Progress& progress) {
   find_redundant_passes();
   find_same_code();
   for (const Ran& ran : ran_) {
-    if (share_of(ran.work) < kLeastShare) break;  // the shaders after it did less
+    if (share_of(ran.work) < kMinShare) break;  // the shaders after it did less
     find_discards(ran);
     find_loop_limits(ran);
     find_one_way_branches(ran);
@@ -128,7 +128,7 @@ Result<Findings> Finder::run(const Progress& progress) {
     find_reads_after_writes(ran);
   }
   std::erase_if(found_.list, [](const CostFinding& finding) {
-    return finding.share > 0 && finding.share < kLeastShare;
+    return finding.share > 0 && finding.share < kMinShare;
   });
   std::ranges::stable_sort(found_.list, std::greater(), &CostFinding::share);
   found_.no_share_because = uncounted_text(variants_.selected_runs());

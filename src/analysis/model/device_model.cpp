@@ -391,14 +391,11 @@ Result<DeviceModel> DeviceModel::load(const std::string& file) {
 
 namespace {
 
-using spirv::CostClass;
-
 constexpr std::string_view kGenericText =
 #include "generic_device.inc"
     ;
 
 constexpr double kMaxWeight = 1e6;
-constexpr int kMaxDepth = 8;  // bounds the recursion on untrusted text
 
 // "FILE:LINE:COLUMN" of a byte.
 std::string place_in(const std::string& file, std::string_view text, size_t byte) {
@@ -458,7 +455,7 @@ Result<DeviceCosts> DeviceCosts::parse(const std::string& file, std::string_view
   bool too_deep = false;
   try {
     json = Json::parse(text, [&](int depth, auto, auto&) {
-      too_deep |= depth > kMaxDepth;
+      too_deep |= depth > kDeepest;
       return !too_deep;
     });
   } catch (const Json::parse_error& error) {

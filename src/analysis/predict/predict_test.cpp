@@ -351,6 +351,28 @@ TEST(TimeOfADispatch, is_that_of_its_workgroups_and_of_how_subgroups_access_memo
   EXPECT_EQ(spread.bound, "memory");
 }
 
+TEST(DeviceInCycles, predicts_an_interval_of_cycles_and_no_time) {
+  DeviceModel device{.name = "compiler", .in_cycles = true};
+  device.overlap.value = 1;
+  device.classes[static_cast<size_t>(CostClass::Fma)].value = 0.5;
+  ProgramErrors errors{.programs = 9, .works = 9, .low = -0.1, .high = 0.1, .spearman = 1};
+  device.errors[static_cast<size_t>(WorkKind::Dispatch)] = errors;
+  const auto read = DeviceModel::parse("d.json", device.to_json());
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read->in_cycles);
+  Prediction prediction{std::make_shared<const DeviceModel>(device)};
+  CapturedWork& of = prediction.works.works.emplace_back();
+  of.work.invocations = 1;
+  of.work[CostClass::Fma] = 2000;
+  prediction.times.push_back(device.time_of(of.work));
+  EXPECT_FALSE(prediction.time_of(0).has_value());
+  const auto cycles = prediction.time_or_cycles_of(0);
+  ASSERT_TRUE(cycles.has_value());
+  EXPECT_EQ(cycles->time, 1000u);
+  EXPECT_EQ(cycles->low, 905u) << "1000 / e^0.1";
+  EXPECT_EQ(cycles->high, 1105u);
+}
+
 TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
   const auto error_of = [](const std::string& text) {
     const auto read = DeviceModel::parse("d.json", text);

@@ -349,43 +349,36 @@ KindErrors errors_of(const DeviceModel& device, WorkKind kind) {
 constexpr double kMaxSeconds = 10;  // so that the nanoseconds of an interval fit in 64 bits
 constexpr double kMaxWhole = 9e18;  // that fits too
 
-PredictedTime interval_of(double time, const ProgramErrors& errors) {
-  const auto end = [&](double error) {
-    return static_cast<uint64_t>(
-        std::llround(std::min(time * std::exp(errors.shift + error), kMaxWhole)));
-  };
-  return {end(0), end(*errors.low), end(*errors.high)};
-}
-
-bool is_in_range(const ProgramErrors& errors, const WorkTime& time) {
-  return time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
-         time.seconds < kMaxSeconds && std::ranges::count(errors.bounds, time.bound) != 0;
+// A work is many subgroups: the errors of a device in cycles, of one each, do not bound it.
+bool is_in_range(const DeviceModel& device, const ProgramErrors& errors, const WorkTime& time) {
+  return device.in_cycles ||
+         (time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
+          time.seconds < kMaxSeconds && std::ranges::count(errors.bounds, time.bound) != 0);
 }
 
 }  // namespace
 
 std::optional<PredictedTime> Prediction::time_of(size_t work) const {
-  const KindErrors of_kind = errors_of(*device, works.works[work].work.kind);
-  const ProgramErrors* const errors = of_kind.errors;
-  if (device->in_cycles || !is_modelled(work) || !of_kind.why_not.empty() ||
-      !is_in_range(*errors, times[work]))
-    return std::nullopt;
-  return interval_of(times[work].seconds * 1e9, *errors);
+  return device->in_cycles ? std::nullopt : time_or_cycles_of(work);
 }
 
-std::optional<PredictedTime> Prediction::cycles_of(size_t work) const {
+std::optional<PredictedTime> Prediction::time_or_cycles_of(size_t work) const {
   const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
-  if (!device->in_cycles || !is_modelled(work) || !why_not.empty()) return std::nullopt;
-  return interval_of(times[work].seconds, *errors);
+  if (!is_modelled(work) || !why_not.empty() || !is_in_range(*device, *errors, times[work]))
+    return std::nullopt;
+  const double unit = device->in_cycles ? 1 : 1e9;
+  const auto end = [&, errors = errors](double error) {
+    return static_cast<uint64_t>(std::llround(
+        std::min(times[work].seconds * unit * std::exp(errors->shift + error), kMaxWhole)));
+  };
+  return PredictedTime{end(0), end(*errors->low), end(*errors->high)};
 }
 
 std::string Prediction::status_of(size_t work) const {
   if (!is_modelled(work)) return "not counted";
   const auto [errors, why_not] = errors_of(*device, works.works[work].work.kind);
   if (!why_not.empty()) return "order only";
-  // A work is many subgroups, so those of the errors do not bound it.
-  const bool in_range = device->in_cycles || is_in_range(*errors, times[work]);
-  return in_range ? "interval of 80 %" : "extrapolated";
+  return is_in_range(*device, *errors, times[work]) ? "interval of 80 %" : "extrapolated";
 }
 
 double Prediction::total() const {
@@ -400,9 +393,8 @@ std::vector<std::string> Prediction::notes() const {
       fmt::format("Device: {} ({}), calibrated {}", device->name, device->driver, device->date)};
   if (device->in_cycles)
     notes.push_back(
-        "Cycles: by the driver's compiler, of all subgroups together, each keeping one compute "
-        "unit "
-        "busy; without waiting for memory, and without a pass's rasterization");
+        "Cycles: by the driver's compiler, of all subgroups together, each keeping one "
+        "compute unit busy; without waiting for memory, and without a pass's rasterization");
   for (size_t k = 0; k < kWorkKinds; ++k) {
     const auto kind = static_cast<WorkKind>(k);
     const bool has_some = std::ranges::any_of(

@@ -69,7 +69,7 @@ struct LineTime {
 std::vector<LineTime> line_times(const Model& model, ShaderCodes& codes, const CaptureWorks& works,
                                  const DeviceModel& device);
 
-// A predicted time and the ends of its 80 % interval, in nanoseconds; or cycles.
+// A predicted time and the ends of its 80 % interval, in nanoseconds or cycles.
 struct PredictedTime {
   uint64_t time = 0, low = 0, high = 0;
 
@@ -88,8 +88,8 @@ struct Prediction {
   bool is_modelled(size_t work) const;
   // One execution of a work takes this; nullopt: status_of says why there is no time.
   std::optional<PredictedTime> time_of(size_t work) const;
-  // The same on a device in cycles, which has no time: the cycles of all its subgroups together.
-  std::optional<PredictedTime> cycles_of(size_t work) const;
+  // The same; on a device in cycles, which has no time, the cycles of all subgroups together.
+  std::optional<PredictedTime> time_or_cycles_of(size_t work) const;
   // "interval of 80 %", "order only", "extrapolated", "not counted"
   std::string status_of(size_t work) const;
   // The modelled seconds of all executions of all works.

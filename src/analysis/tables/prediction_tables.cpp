@@ -59,7 +59,7 @@ Table make_prediction_table(const Prediction& of, size_t top) {
     const bool modelled = of.is_modelled(w);
     Row row = {work.name, modelled ? share_of(all_runs_of(w), total) : Cell(),
                modelled ? of.times[w].bound : std::string(), static_cast<uint64_t>(work.runs)};
-    if (const auto time = device.in_cycles ? of.cycles_of(w) : of.time_of(w)) {
+    if (const auto time = of.time_or_cycles_of(w)) {
       row.insert(row.end(), {time->time, time->low, time->high});
     } else {
       row.insert(row.end(), 3, Cell());
@@ -106,7 +106,7 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
   const bool has_interval = errors && errors->low;
   const auto matches = match_works(before.works, after.works);
   const auto time_cell = [](const Prediction& of, size_t work) {
-    const auto time = of.device->in_cycles ? of.cycles_of(work) : of.time_of(work);
+    const auto time = of.time_or_cycles_of(work);
     return time ? Cell(time->time) : Cell();
   };
   size_t left_out = 0;

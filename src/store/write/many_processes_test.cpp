@@ -44,17 +44,17 @@ TEST_F(CollectorTest, many_processes_share_the_file) {
 }
 
 TEST_F(CollectorTest, processes_beyond_the_most_that_it_accepts_are_counted) {
-  constexpr size_t kMost = 256;
+  constexpr size_t kSockets = 256;
   std::vector<UniqueFd> sockets;
-  while (sockets.size() < kMost) sockets.push_back(connect_socket());
-  while (collector_->progress().processes < kMost) std::this_thread::yield();
+  while (sockets.size() < kSockets) sockets.push_back(connect_socket());
+  while (collector_->progress().processes < kSockets) std::this_thread::yield();
   for (int i = 0; i < 3; ++i) {
     char byte = 0;
     EXPECT_LE(::recv(connect_socket().get(), &byte, 1, 0), 0) << "the receiver has closed it";
   }
   sockets.clear();
   finish();
-  EXPECT_EQ(collector_->progress().processes, kMost);
+  EXPECT_EQ(collector_->progress().processes, kSockets);
   EXPECT_THAT(text("SELECT text FROM message WHERE text LIKE '%not captured%'"),
               HasSubstr("because 256 others were connected: 3"));
 }
