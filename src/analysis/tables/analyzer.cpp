@@ -13,6 +13,7 @@
 #include "analysis/tables/frame_counters.h"
 #include "analysis/tables/table_builder.h"
 #include "analysis/tables/tables.h"
+#include "store/format/schema.h"
 
 namespace tally::analysis {
 namespace {
@@ -245,8 +246,10 @@ std::string why_capture_is_empty(const Summary& s) {
   if (s.processes_cut_off != 0)
     return "nothing was captured: the application stopped sending before its first command";
   if (!s.finished) {
-    return "nothing is in the file yet: tally run still writes the capture, or was killed before "
-           "it wrote the first commands, at most 0.3 s after they arrived";
+    return fmt::format(
+        "nothing is in the file yet: tally run still writes the capture, or was killed before "
+        "it wrote the first commands, at most {} s after they arrived",
+        store::kCommitSeconds);
   }
   const std::string_view frames = frames_asked_for(s.frame_range);
   if (frames.starts_with(kOnRequest)) {

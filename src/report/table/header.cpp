@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/table/display_text.h"
+#include "store/format/schema.h"
 
 namespace tally::report {
 namespace {
@@ -190,9 +191,10 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
   if (!s.finished) {
-    lines.push_back(
+    lines.push_back(fmt::format(
         "the end: tally run still writes the capture or was killed, and what arrived in its last "
-        "0.3 s is not in the file");
+        "{} s is not in the file",
+        store::kCommitSeconds));
   }
   std::vector<std::string> not_captured;
   for (const analysis::DeviceSummary& device : s.devices) {

@@ -1,6 +1,7 @@
 // docs/reference/capture-format.md follows from the definitions of the rows.
 #include "store/format/schema.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -30,6 +31,10 @@ TEST(Document, the_page_has_every_table_and_column) {
           << table.name << "." << column.name;
     }
   }
+}
+
+TEST(Document, the_page_says_how_often_the_writer_commits) {
+  EXPECT_NE(page().find(fmt::format("(every {} s)", kCommitSeconds)), std::string::npos);
 }
 
 TEST(Document, a_stale_table_is_replaced) {

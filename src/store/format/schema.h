@@ -243,6 +243,9 @@ inline constexpr int32_t kCaptureApplicationId =
 inline constexpr int32_t kCaptureVersion = 12;  // PRAGMA user_version
 // The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 6;
+// How often what has arrived becomes part of the file: if the writer is killed, the capture lacks
+// what arrived later. Reports say so.
+inline constexpr double kCommitSeconds = 0.3;
 
 // The tables that a capture must have, in the order in which they are created.
 const std::vector<TableText>& schema_tables();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "platform/channel.h"
+#include "store/format/schema.h"
 #include "store/stream/clock.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
@@ -24,8 +25,7 @@ using platform::kLargeRead;
 constexpr size_t kMaxConnections = 256;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr std::chrono::milliseconds kPoll{100};
-// If this process is killed, the rows since the last commit are lost: reports name this time.
-constexpr auto kCommitEvery = std::chrono::milliseconds(300);
+constexpr std::chrono::duration<double> kCommitEvery{kCommitSeconds};
 
 struct Connection {
   std::unique_ptr<ChannelServer::Incoming> channel;
