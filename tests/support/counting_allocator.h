@@ -3,9 +3,8 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <new>
 
 namespace tally::test {
 
@@ -13,22 +12,23 @@ namespace tally::test {
 struct CountingAllocator {
   static void* VKAPI_CALL allocate(void* self, size_t size, size_t alignment,
                                    VkSystemAllocationScope) {
+    if (alignment > static_cast<size_t>(kAlignment)) return nullptr;
     auto* counter = static_cast<CountingAllocator*>(self);
     ++counter->calls;
     ++counter->alive;
-    const size_t usable = std::max(alignment, sizeof(void*));
-    return std::aligned_alloc(usable, (size + usable - 1) / usable * usable);
+    return ::operator new(size, kAlignment);
   }
   static void* VKAPI_CALL reallocate(void*, void*, size_t, size_t, VkSystemAllocationScope) {
     return nullptr;
   }
   static void VKAPI_CALL release(void* self, void* memory) {
     if (memory) --static_cast<CountingAllocator*>(self)->alive;
-    std::free(memory);
+    ::operator delete(memory, kAlignment);
   }
   VkAllocationCallbacks callbacks() {
     return {this, allocate, reallocate, release, nullptr, nullptr};
   }
+  static constexpr std::align_val_t kAlignment{256};
   int calls = 0;
   int alive = 0;
 };

@@ -1,13 +1,14 @@
 // The layer's offer, and that it changes nothing if no feature is enabled.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "api/kit.h"
 #include "catalogue/catalogue.h"
+#include "platform/files.h"
 #include "spirv/analysis/cost.h"
 #include "support/environment.h"
 
@@ -176,10 +177,10 @@ class SettingsFile {
   explicit SettingsFile(const std::string& text) {
     make_folder();
     std::ofstream(folder_ / "vk_layer_settings.txt") << text;
-    setenv("VK_LAYER_SETTINGS_PATH", folder_.c_str(), 1);
+    set_variable("VK_LAYER_SETTINGS_PATH", folder_.string());
   }
   ~SettingsFile() {
-    unsetenv("VK_LAYER_SETTINGS_PATH");
+    unset_variable("VK_LAYER_SETTINGS_PATH");
     std::filesystem::remove_all(folder_);
   }
   SettingsFile(const SettingsFile&) = delete;
@@ -187,9 +188,10 @@ class SettingsFile {
 
  private:
   void make_folder() {
-    std::string name = std::filesystem::temp_directory_path() / "tally-settings-XXXXXX";
-    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for settings");
-    folder_ = name;
+    const auto made = platform::make_unique_folder(
+        (std::filesystem::temp_directory_path() / "tally-settings-").string());
+    if (!made) throw std::runtime_error("no folder for settings");
+    folder_ = *made;
   }
   std::filesystem::path folder_;
 };
@@ -207,14 +209,14 @@ TEST_F(Enumeration, settings_come_from_the_file_the_program_and_the_environment)
   EXPECT_FALSE(subgroups_are_counted());
   start({{"count_subgroups", "true"}});
   EXPECT_TRUE(subgroups_are_counted());
-  setenv("TALLY_COUNT_SUBGROUPS", "false", 1);
+  set_variable("TALLY_COUNT_SUBGROUPS", "false");
   if (!validation_wanted()) {  // otherwise start() itself uses the variable
     start({{"count_subgroups", "true"}});
     EXPECT_FALSE(subgroups_are_counted());
   }
   start();
   EXPECT_FALSE(subgroups_are_counted());
-  unsetenv("TALLY_COUNT_SUBGROUPS");
+  unset_variable("TALLY_COUNT_SUBGROUPS");
 }
 
 constexpr const char* kOwnFunctions[] = {
@@ -247,7 +249,7 @@ TEST_F(Enumeration, a_device_without_the_extension_calls_the_driver_directly) {
 
 // The queue is kept separate from the application only if copies of records use it.
 TEST_F(Enumeration, waiting_is_left_alone_unless_records_are_copied) {
-  unsetenv("TALLY_RECORD_MEMORY");  // it has precedence
+  unset_variable("TALLY_RECORD_MEMORY");  // it has precedence
   const Context bare;
   const auto wait = [](const Context& of) {
     return vkGetDeviceProcAddr(of.device(), "vkQueueWaitIdle");

@@ -1,8 +1,5 @@
 #include "api/performance/performance_kit.h"
 
-#include <spawn.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -10,15 +7,9 @@
 #include "catalogue/catalogue.h"
 #include "full_screen.vert.h"
 #include "plain.frag.h"
-#include "platform/system_lock.h"
 #include "support/environment.h"
 
 namespace tally::test {
-namespace {
-
-constexpr const char* kLockHolder = "TALLY_TEST_LOCK_HOLDER";
-
-}  // namespace
 
 VkResult lock(const Context& context, uint64_t timeout) {
   const VkAcquireProfilingLockInfoKHR info{VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR,
@@ -102,38 +93,6 @@ std::vector<std::string> PerformanceTest::error_ids() {
   std::vector<std::string> ids;
   for (const Message& message : context().take_errors()) ids.push_back(message.id);
   return ids;
-}
-
-// Runs this program again: a fork would inherit locks held by threads that do not exist in the
-// child.
-pid_t PerformanceTest::hold_lock_in_child() {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  std::string program = "/proc/self/exe";
-  std::string filter = "--gtest_filter=LockHolder.*";
-  char* arguments[] = {program.data(), filter.data(), nullptr};
-  setenv(kLockHolder, "1", 1);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
-  unsetenv(kLockHolder);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  char held = 0;
-  const bool told = error == 0 && read(ends[0], &held, 1) == 1;
-  close(ends[0]);
-  if (!told || held != 'y') throw std::runtime_error("the child did not get the lock");
-  return child;
-}
-
-TEST(LockHolder, has_the_lock_until_it_is_killed) {
-  if (!std::getenv(kLockHolder)) GTEST_SKIP() << "runs in a process of its own";
-  SystemLock lock;
-  const char held = lock.acquire(0) == SystemLock::Outcome::Acquired ? 'y' : 'n';
-  ASSERT_EQ(write(STDERR_FILENO, &held, 1), 1);
-  pause();
 }
 
 Pipeline PerformanceTest::make_triangles(GraphicsPipelineInfo more) {

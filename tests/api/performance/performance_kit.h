@@ -33,8 +33,6 @@ class PerformanceTest : public QueriesTest {
                      VkPerformanceCounterDescriptionKHR* descriptions, int64_t family = -1);
   uint32_t passes(const std::vector<std::string>& ids);
   std::vector<std::string> error_ids();
-  // Starts a process that holds the lock until it is killed.
-  static pid_t hold_lock_in_child();
 
   // A pipeline that draws a triangle over the whole target.
   Pipeline make_triangles(GraphicsPipelineInfo more = {});

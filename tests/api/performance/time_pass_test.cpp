@@ -6,6 +6,7 @@
 #include "full_screen.vert.h"
 #include "pushed_bytes.frag.h"
 #include "stand_in/performance/answers.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -15,10 +16,10 @@ constexpr uint32_t kCountPass = 0, kTimePass = 1;
 class TimePass : public PerformanceTest {
  protected:
   void SetUp() override {
-    setenv(performance::kMarks, "1", 1);
+    set_variable(performance::kMarks, "1");
     start_marked();
   }
-  void TearDown() override { unsetenv(performance::kMarks); }
+  void TearDown() override { unset_variable(performance::kMarks); }
 
   void start_marked(ContextOptions options = {}) {
     values_.reset();

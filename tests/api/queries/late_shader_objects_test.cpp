@@ -117,7 +117,7 @@ TEST_P(LateShaderObjects, that_threads_bind_at_once_share_their_variants) {
 
 TEST_P(LateShaderObjects, that_the_driver_refuses_are_named_once_and_run_plain) {
   const auto shaders = make_orange();
-  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  set_variable("TALLY_TEST_REFUSE_INSTRUMENTED", "1");
   EXPECT_EQ(fragments_of(draw_with(*shaders)), 0u);
   EXPECT_EQ(fragments_of(draw_with(*shaders)), 0u);
   EXPECT_EQ(notices("a fragment shader"), 1u);

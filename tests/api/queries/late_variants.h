@@ -7,6 +7,7 @@
 
 #include "api/queries/scenes.h"
 #include "orange.frag.h"
+#include "support/environment.h"
 #include "support/instrumentation.h"
 
 namespace tally::test {
@@ -16,7 +17,7 @@ class LateVariantsTest : public QueryTypes {
   static constexpr uint64_t kPixels = 64 * 64;
   using Draw = std::function<void(VkCommandBuffer)>;
 
-  void TearDown() override { unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED"); }
+  void TearDown() override { unset_variable("TALLY_TEST_REFUSE_INSTRUMENTED"); }
 
   void draw_uncounted(const Draw& draw_all) {
     const RenderTarget target(context());

@@ -13,7 +13,7 @@ class LateVariants : public LateVariantsTest {
   // The extension of shader instrumentation is enabled too. Threads that compile ahead would create
   // variants that nobody asked for.
   void SetUp() override {
-    setenv("TALLY_COMPILE_AHEAD", "never", 1);
+    set_variable("TALLY_COMPILE_AHEAD", "never");
     static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
     start(true, {.driver_layers = {"VK_LAYER_TALLY_test_performance_driver"},
@@ -22,7 +22,7 @@ class LateVariants : public LateVariantsTest {
   }
   void TearDown() override {
     LateVariantsTest::TearDown();
-    unsetenv("TALLY_COMPILE_AHEAD");
+    unset_variable("TALLY_COMPILE_AHEAD");
   }
 
   uint32_t created() {
@@ -135,7 +135,7 @@ TEST_F(LateVariants, threads_that_bind_a_pipeline_at_once_share_its_variant) {
 
 TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pipeline_runs) {
   const Pipeline pipeline = make_orange();
-  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  set_variable("TALLY_TEST_REFUSE_INSTRUMENTED", "1");
   EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
   EXPECT_EQ(fragments_of(draw_with(pipeline)), 0u);
   EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
@@ -162,7 +162,7 @@ TEST_F(LateVariants, a_layout_without_room_is_said_once_and_the_plain_pipeline_r
 }
 
 TEST_F(LateVariants, with_the_flag_that_cannot_be_made_are_said_once_and_the_plain_pipeline_runs) {
-  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  set_variable("TALLY_TEST_REFUSE_INSTRUMENTED", "1");
   const Pipeline pipeline = make_orange(&kInstrument);
   draw_uncounted(draw_with(pipeline));
   EXPECT_EQ(notices("the driver rejected its instrumented variant"), 0u);

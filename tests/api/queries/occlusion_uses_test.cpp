@@ -1,10 +1,9 @@
 // When emulated occlusion queries use queries of the driver: the test driver counts that.
-#include <cstdlib>
-
 #include "api/queries/occlusion_scene.h"
 #include "depth_columns.frag.h"
 #include "stand_in/performance/answers.h"
 #include "stores.frag.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -12,7 +11,7 @@ namespace {
 class QueriesOfTheDriver : public OcclusionScene {
  protected:
   void SetUp() override { begin(); }
-  void TearDown() override { unsetenv(performance::kNoHostReset); }
+  void TearDown() override { unset_variable(performance::kNoHostReset); }
   void begin() {
     restart(true, {.driver_layers = {"VK_LAYER_TALLY_test_performance_driver"}});
     info_ = with_depth(VK_COMPARE_OP_LESS);
@@ -63,7 +62,7 @@ TEST_F(QueriesOfTheDriver, are_used_only_where_no_shader_counts) {
 }
 
 TEST_F(QueriesOfTheDriver, are_not_used_if_the_host_cannot_reset_them) {
-  setenv(performance::kNoHostReset, "1", 1);
+  set_variable(performance::kNoHostReset, "1");
   begin();
   EXPECT_EQ(numbers_of(plain_frag), (Numbers{0, {0, VK_QUERY_RESULT_STATUS_COMPLETE_KHR}}));
   EXPECT_EQ(numbers_of(depth_columns_frag),

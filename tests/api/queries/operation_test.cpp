@@ -4,6 +4,7 @@
 #include "api/queries/scenes.h"
 #include "full_screen.vert.h"
 #include "plain.frag.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -211,9 +212,9 @@ class ManyThreads : public QueryStates {
  protected:
   void SetUp() override {
     const bool given = std::getenv("LP_NUM_THREADS") != nullptr;
-    if (!given) setenv("LP_NUM_THREADS", "16", 1);
+    if (!given) set_variable("LP_NUM_THREADS", "16");
     start_source();
-    if (!given) unsetenv("LP_NUM_THREADS");
+    if (!given) unset_variable("LP_NUM_THREADS");
   }
 };
 
