@@ -75,10 +75,10 @@ void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>&
   app.description(
       "Exact counts of what shaders execute, for Vulkan and EGL applications on any driver.");
   app.set_version_flag("--version", version_text(),
-                       "Print the version, and the sources and libraries of this build");
+                       "Print the version, source revision and libraries of this build");
   app.require_subcommand(0, 1);
   app.footer(
-      "Start with: tally run -- APPLICATION; tally doctor says what may be missing.\n"
+      "Start with: tally run -- APPLICATION. If that fails: tally doctor\n"
       "tally help COMMAND explains a command.");
   add_run(app, chosen, after_dashes);
   add_report(app, chosen);

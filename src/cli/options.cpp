@@ -70,10 +70,9 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
     choice = static_cast<analysis::SourceChoice>(chosen - names.begin());
   };
   command
-      .add_option_function<std::string>(
-          "--source", choose,
-          "Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of "
-          "the SPIR-V, else SPIR-V), debug, glsl or spirv")
+      .add_option_function<std::string>("--source", choose,
+                                        "Lines to show: auto (debug information, else GLSL by "
+                                        "SPIRV-Cross, else SPIR-V), debug, glsl or spirv")
       ->check(one_of(names))
       ->type_name("KIND");
 }
@@ -85,10 +84,10 @@ void add_device_option(CLI::App& command, std::shared_ptr<const analysis::Device
     device = std::move(*costs);
   };
   command
-      .add_option_function<std::string>("--device", load,
-                                        "Take the weights of cost from this file, not those of a "
-                                        "generic GPU; a file of tally calibrate also predicts "
-                                        "times on its device")
+      .add_option_function<std::string>(
+          "--device", load,
+          "Take the weights of cost from this file instead of a generic GPU; a file made by tally "
+          "calibrate also predicts times")
       ->type_name("FILE");
 }
 
@@ -157,7 +156,7 @@ Status default_to_newest(std::string& before, std::string& after) {
   }
   const std::vector<std::string> captures = captures_here();
   if (captures.size() < 2)
-    return Error{"there are not two captures (*.tally) in this folder: name two"};
+    return Error{"fewer than two captures (*.tally) in this folder: name two"};
   before = captures[1];
   after = captures[0];
   say(fmt::format("{} and {} are the newest captures in this folder", before, after));

@@ -295,7 +295,7 @@ TEST_F(NewestCapture, none_is_one_clear_error) {
   for (const char* command : {"report", "coverage", "snapshot"})
     expect_refused({command}, "there is no capture (*.tally) in this folder");
   expect_refused({"export", "--format", "csv"}, "there is no capture (*.tally) in this folder");
-  expect_refused({"diff"}, "there are not two captures (*.tally) in this folder");
+  expect_refused({"diff"}, "fewer than two captures (*.tally) in this folder");
 }
 
 TEST_F(Commands, a_written_file_is_named_with_its_size_and_address) {

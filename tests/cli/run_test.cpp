@@ -212,7 +212,7 @@ TEST_F(Run, wrong_ends_of_frames_are_named_with_their_place) {
   EXPECT_THAT(tally({"--frame-label", "token (a|b", "--", "echo"}).standard_error,
               HasSubstr("--frame-label: 'token (a|b': Unmatched ( or \\( at character 7"));
   EXPECT_THAT(tally({"--frame-per", "fence", "--frame-label", "a", "--", "echo"}).standard_error,
-              HasSubstr("it excludes --frame-per fence"));
+              HasSubstr("--frame-label and --frame-per fence exclude each other"));
 }
 
 TEST_F(Run, socket_is_where_only_this_user_can_go_and_is_gone_afterwards) {

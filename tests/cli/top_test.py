@@ -126,7 +126,7 @@ def shows_live_frames_and_leaves_the_application_alone(folder):
     application = children(run)[0]
     terminal.press("q")
     assert terminal.end() == 0
-    assert b"goes on, uncounted" in terminal.received and log.encode() in terminal.received
+    assert b"keeps running, uncounted" in terminal.received and log.encode() in terminal.received
     assert terminal.received.rstrip().rfind(b"\x1b[?1049l") > 0, "the former screen is there again"
     time.sleep(0.3)
     assert alive(application) and alive(run)

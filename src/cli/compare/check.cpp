@@ -62,7 +62,7 @@ void add_snapshot(CLI::App& app, Action& chosen) {
                       "Capture made by tally run (default: the newest in this folder)");
   command
       ->add_option("-o,--output", options->output,
-                   "The snapshot to write (default: standard output); a snapshot is replaced")
+                   "Snapshot to write, replacing an existing one (default: standard output)")
       ->type_name("FILE");
   command->callback([options, &chosen] {
     chosen = [options] {
@@ -309,17 +309,17 @@ void add_check(CLI::App& app, Action& chosen) {
   command
       ->add_option("FILE", options->files,
                    "Snapshots and captures, matched by name (one of each may have any name); "
-                   "with one snapshot alone the newest capture in this folder")
+                   "a single snapshot is compared with the newest capture in this folder")
       ->required()
       ->expected(1, -1);
   command->add_flag("--update", options->update,
                     "Write the counts of the captures into the snapshots, and print a patch");
   command->add_flag("--any-driver", options->any_driver,
-                    "Compare also with a snapshot of another driver or driver version");
+                    "Also compare with a snapshot of another driver or driver version");
   command
       ->add_option("--device", options->devices,
                    "Predict times on this device for the limits of kind time: a file made by tally "
-                   "calibrate; may be given several times")
+                   "calibrate (may be repeated)")
       ->type_name("FILE")
       ->allow_extra_args(false);
   const auto output = [&](const char* name, std::string& file, const char* what) {
@@ -328,13 +328,13 @@ void add_check(CLI::App& app, Action& chosen) {
   output("--markdown", options->markdown, "Also write the result as Markdown");
   output("--junit", options->junit, "Also write the result as JUnit XML");
   output("--openmetrics", options->openmetrics, "Also write the counts as OpenMetrics");
-  output("--sarif", options->sarif, "Also write violations by functions and lines as SARIF");
+  output("--sarif", options->sarif, "Also write edited lines and violations as SARIF");
   command->add_option("--top", options->top, "Rows of each table, 0 for all (20)")
       ->check(whole_number())
       ->type_name("N");
   command->footer(
-      "Ends with 0 if all counts are within their limits, 3 if one is not, 2 if an input is wrong, "
-      "1 if the check could not be done.");
+      "Exit status: 0 if all counts are within their limits, 3 if one is not, 2 if an input is "
+      "wrong, 1 if the check could not run.");
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

@@ -287,9 +287,9 @@ void add_diff(CLI::App& app, Action& chosen) {
                       "this folder)");
   const std::vector<std::string> by(std::begin(analysis::kDiffByNames),
                                     std::end(analysis::kDiffByNames));
-  CLI::Option* first = command->add_flag("--first", options->first,
-                                         "Only the first draw or dispatch that differs, and its "
-                                         "first line: for two runs of a program");
+  CLI::Option* first = command->add_flag(
+      "--first", options->first,
+      "Show only the first draw or dispatch that differs, and its first differing line");
   command
       ->add_option("--by", options->by,
                    "pass, pipeline, shader, function, line or draw; default: all of them")
@@ -298,7 +298,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       ->type_name("WHAT");
   command
       ->add_option("--top", options->top,
-                   "Rows of a table, 0 for all (text: 20, of an overview 10; JSON: all)")
+                   "Rows of a table, 0 for all (text: 20, overview: 10, JSON: all)")
       ->check(whole_number())
       ->type_name("N");
   command
@@ -314,7 +314,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       ->check(whole_number())
       ->type_name("N");
   command->formatter(std::make_shared<UsageFormatter>("tally diff [OPTIONS] [OLD [NEW]]"));
-  command->footer("Ends with 0 if there is no difference, 1 if there is one, 2 on failure.");
+  command->footer("Exit status: 0 without a difference, 1 with one, 2 on failure.");
   command->callback([options, &chosen] {
     chosen = [options] {
       Status found = default_to_newest(options->before, options->after);

@@ -190,7 +190,8 @@ std::string as_json(const std::vector<Finding>& findings) {
 
 void add_doctor(CLI::App& app, Action& chosen) {
   auto format = std::make_shared<std::string>("text");
-  CLI::App* command = app.add_subcommand("doctor", "Say what is missing and what to install");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Check the machine: what is missing, and what to install");
   command->add_option("--format", *format, "text or json")
       ->check(one_of({"text", "json"}))
       ->type_name("FORMAT");

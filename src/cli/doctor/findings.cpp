@@ -47,7 +47,7 @@ class Examination {
     files();
     validation();
     if (!facts_.no_html.empty())
-      note("HTML reports", facts_.no_html, "build tally where npm is installed");
+      note("HTML reports", facts_.no_html, "build Tally with npm installed");
     return std::move(findings_);
   }
 
@@ -326,7 +326,7 @@ class Examination {
     const std::filesystem::path own = facts_.tally.parent_path().parent_path();
     const bool is_shared = own != "/usr";
     const std::string folder = is_shared ? own.string() : "/opt/tally";
-    note("Steam", "games run in a container, which has to see Tally and the socket of tally run",
+    note("Steam", "games run in a container, which must see Tally and the socket of tally run",
          fmt::format("{}set the launch options of a game to PRESSURE_VESSEL_FILESYSTEMS_RW={} "
                      "PRESSURE_VESSEL_FILESYSTEMS_RO={} {}/bin/tally run -o {}/game.tally -- "
                      "%command%",

@@ -196,7 +196,7 @@ void reject_unused_options(const ExportOptions& options) {
 
 void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* format) {
   CLI::Option* to =
-      command.add_option("--to", options.folder, "Add the captures to a data set of many")
+      command.add_option("--to", options.folder, "Add the captures to the data set in this folder")
           ->type_name("FOLDER");
   for (const char* other : {"--output", "--force", "--by", "--metric", "--frames", "--shader",
                             "--device", "--verbatim"})
@@ -204,11 +204,12 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
   to->excludes(format);
   command
       .add_option("--commit", options.commit,
-                  "The data set's commit (default: HEAD of the git checkout here, or CI's)")
+                  "Commit of the captures (default: HEAD of the git checkout here, else from CI's "
+                  "variables)")
       ->type_name("NAME")
       ->needs(to);
   command
-      .add_option("--scene", options.scene, "The data set's scene (default: the program's name)")
+      .add_option("--scene", options.scene, "Scene of the captures (default: the program's name)")
       ->type_name("NAME")
       ->needs(to);
 }
@@ -217,10 +218,10 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
 
 void add_export(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
+  CLI::App* command = app.add_subcommand("export", "Write a capture in another tool's format");
   command->add_option(
       "FILE", options->files,
-      "Capture made by tally run; with --to also several (default: the newest here)");
+      "Capture made by tally run, or several with --to (default: the newest in this folder)");
   std::vector<std::string> formats;
   std::string names;
   for (const Format& format : kFormats) {
@@ -231,7 +232,7 @@ void add_export(CLI::App& app, Action& chosen) {
   format->check(one_of(formats))->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
-                   "File to write (default, and -: standard output)")
+                   "File to write; - is standard output (the default)")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace an existing file");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));

@@ -105,11 +105,11 @@ int run(const MergeOptions& options) {
 void add_merge(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<MergeOptions>();
   CLI::App* command =
-      app.add_subcommand("merge", "Make one capture of several, with the sums of their counts");
+      app.add_subcommand("merge", "Merge captures into one, with the sums of their counts");
   command->add_option("FILE", options->files, "Captures made by tally run")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size);
-  command->add_option("-o,--output", options->output, "The capture to write")
+  command->add_option("-o,--output", options->output, "Capture to write")
       ->required()
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace an existing capture");

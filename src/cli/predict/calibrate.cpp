@@ -46,8 +46,8 @@ std::string summary_of(const DeviceModel& device) {
   std::ranges::sort(residuals);
   if (device.in_cycles)
     return fmt::format(
-        "{} ({}), which executes nothing\n{} kernels by its compiler; a multiply-add keeps a "
-        "compute unit busy for {:.3g} cycles, one of a subgroup for {:.3g}\n"
+        "{} ({}), compiled only\n{} kernels; a multiply-add keeps a compute unit busy for {:.3g} "
+        "cycles, a subgroup's for {:.3g}\n"
         "the model is within {:.0f} % of half of the kernels, and within {:.0f} % of all\n",
         device.name, device.driver, device.kernels.size(), fma, fma * device.subgroup_size,
         residuals[residuals.size() / 2] * 100, residuals.back() * 100);
@@ -79,9 +79,9 @@ std::string errors_text(const DeviceModel& device) {
         "{:.0f} %, 90th percentile {:.0f} %; {}\n",
         name_of(static_cast<analysis::WorkKind>(k)), errors.works, errors.programs, errors.spearman,
         errors.median_error * 100, errors.percentile_90 * 100,
-        !why.empty()       ? "tally predict gives order alone: " + why
-        : device.in_cycles ? "tally predict states cycles"
-                           : "tally predict states times");
+        !why.empty()       ? "tally predict gives only an order: " + why
+        : device.in_cycles ? "tally predict gives cycles"
+                           : "tally predict gives times");
   }
   return text;
 }
@@ -135,7 +135,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CalibrateOptions>();
   options->output = "device.json";
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Measure what a device takes for known work, for tally predict");
+      "calibrate", "Measure how long a device takes for known work, for tally predict");
   command->add_option("-o,--output", options->output, "Device file to write (default: device.json)")
       ->type_name("FILE");
   CLI::Option* device =
@@ -143,14 +143,13 @@ void add_calibrate(CLI::App& app, Action& chosen) {
           ->add_option("--device", options->device, "Device to measure, as tally list numbers it")
           ->check(whole_number())
           ->type_name("N");
-  CLI::Option* force =
-      command->add_flag("--force", options->force, "Replace a file that is no device file");
+  CLI::Option* force = command->add_flag(
+      "--force", options->force, "Replace FILE even if it is not a device file of this version");
   command
-      ->add_option(
-          "--programs", options->programs,
-          "Measure nothing: add to the device file how far programs were from the model; "
-          "for each a capture with counts and one of tally run --times plain; for a device "
-          "that only compiles, captures of tally run --statistics")
+      ->add_option("--programs", options->programs,
+                   "Add the model's errors for programs to the device file, without measuring it. "
+                   "Two captures for each program, one with counts and one of tally run --times "
+                   "plain; for a device that only compiles, captures of tally run --statistics")
       ->type_name("COUNTED PLAIN ...")
       ->excludes(device)
       ->excludes(force);

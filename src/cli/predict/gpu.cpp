@@ -145,8 +145,8 @@ Status VulkanGpu::choose_device(size_t number) {
   std::vector<VkPhysicalDevice> devices(count);
   vki_.EnumeratePhysicalDevices(instance_, &count, devices.data());
   if (number >= devices.size())
-    return Error{fmt::format("there is no Vulkan device {}: there are {} (see tally list)", number,
-                             devices.size())};
+    return Error{
+        fmt::format("no Vulkan device {}: there are {} (see tally list)", number, devices.size())};
   physical_ = devices[number];
   describe();
   uint32_t families = 0;

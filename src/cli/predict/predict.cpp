@@ -39,8 +39,7 @@ Result<PredictedCapture> predict(const std::string& file,
   if (!model) return model.error();
   auto prediction = analysis::predict(*model, device);
   if (!prediction) return with_context(prediction.error(), file);
-  if (prediction->works.works.empty())
-    return Error{file + ": it has no dispatch and no render pass"};
+  if (prediction->works.works.empty()) return Error{file + ": it has no dispatch or render pass"};
   if (!prediction->works.counts)
     return Error{file +
                  ": it has no counts, which the model needs (tally run without --times plain "
@@ -75,8 +74,7 @@ int run_predict(const PredictOptions& options) {
   const auto other = predict(options.other, device);
   if (!other) return fail(other.error());
   const analysis::Table ratios = make_ratio_table(capture->prediction, other->prediction);
-  if (ratios.rows.empty())
-    return fail({"the captures have no dispatch and no pass of the same name"});
+  if (ratios.rows.empty()) return fail({"the captures have no dispatch or pass of the same name"});
   return show(*capture, {ratios}, options);
 }
 
@@ -89,7 +87,7 @@ void add_predict(CLI::App& app, Action& chosen) {
   command->add_option("FILE", options->file,
                       "Capture made by tally run (default: the newest in this folder)");
   command->add_option("OTHER", options->other,
-                      "A second capture: the ratio of its times to those of the first");
+                      "Second capture, to show the ratio of its times to the first");
   command->add_option("--device", options->device, "Device file made by tally calibrate")
       ->required()
       ->type_name("FILE");

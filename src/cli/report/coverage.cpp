@@ -217,13 +217,13 @@ int run(const CoverageOptions& options) {
 
 void add_coverage(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<CoverageOptions>();
-  CLI::App* command =
-      app.add_subcommand("coverage", "Show which shader lines ran, or write it for other tools");
+  CLI::App* command = app.add_subcommand(
+      "coverage", "Show which shader lines ran, or write coverage for other tools");
   command->add_option(
       "FILE", options->files,
       "Captures made by tally run; counts are summed (default: the newest in this folder)");
   CLI::Option* output =
-      command->add_option("-o,--output", options->output, "Write a file for other tools")
+      command->add_option("-o,--output", options->output, "Coverage file to write")
           ->type_name("FILE");
   command->add_option("--format", options->format, "lcov or cobertura")
       ->check(one_of({"lcov", "cobertura"}))

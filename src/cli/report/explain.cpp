@@ -41,7 +41,7 @@ int run_explain(const ExplainOptions& options) {
   const analysis::Summary summary = analysis::summarize(analyzer.model());
   std::string nothing = analysis::why_empty(summary);
   if (nothing.empty() && analyzer.model().commands.empty())
-    nothing = "the capture has counters of frames alone, and no shaders";
+    nothing = "the capture has only counters of frames, no shaders";
   const int status = write_out([&](const report::Output& out) {
     if (options.format == "json") return report::write_findings_json(summary, *findings, out);
     out(report::capture_header(summary, terminal_width()));
@@ -57,7 +57,7 @@ int run_explain(const ExplainOptions& options) {
 void add_explain(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command =
-      app.add_subcommand("explain", "Say what the counts of a capture mean, and what to try");
+      app.add_subcommand("explain", "Find known causes of cost in a capture, and what to try");
   command->add_option("FILE", options->file,
                       "Capture made by tally run (default: the newest in this folder)");
   command->add_option("--frames", options->frames, "Only these frames: 7, 3-9, 3- or -9")

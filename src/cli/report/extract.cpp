@@ -189,7 +189,7 @@ int run_extract(const ExtractOptions& options) {
 void add_extract(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ExtractOptions>();
   CLI::App* command = app.add_subcommand(
-      "extract", "Write the code of a captured shader to a file, to edit it for run --replace");
+      "extract", "Write a captured shader's code to a file, to edit for run --replace");
   command
       ->add_option("SHADER", options->shader,
                    "A name as reports show it, an entry point, or the start of a hash")

@@ -300,26 +300,23 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("COLUMN");
   command
       ->add_option("--columns", options->columns,
-                   "Show just these columns (ids as in --format json)")
+                   "Show only these columns (ids as in --format json)")
       ->type_name("A,B,...");
-  CLI::Option* heatmap =
-      command
-          ->add_option(
-              "--heatmap", options->heatmap,
-              "Write a picture of a pass by region (needs tally run --regions): the hottest "
-              "pass, or the hottest that --frames and --pass select")
-          ->type_name("FILE.png")
-          ->excludes(by_option);
+  CLI::Option* heatmap = command
+                             ->add_option("--heatmap", options->heatmap,
+                                          "Write a heatmap of the hottest pass among those that "
+                                          "--frames and --pass select (needs tally run --regions)")
+                             ->type_name("FILE.png")
+                             ->excludes(by_option);
   CLI::Option* html =
       command
-          ->add_option("--html", options->html,
-                       "Write the capture as one HTML file that a browser shows without a network")
+          ->add_option("--html", options->html, "Write the capture as one self-contained HTML file")
           ->type_name("FILE.html")
           ->excludes(by_option)
           ->excludes(heatmap);
   command
       ->add_option("--against", options->against,
-                   "Compare with this capture in the HTML file: old, new, difference")
+                   "In the HTML file, compare with this older capture")
       ->type_name("OLD")
       ->needs(html);
   command->add_flag("--force", options->force, "Replace the HTML file or the picture if it exists");
@@ -343,12 +340,12 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("A-B");
   command
       ->add_option("--shader", options->shader,
-                   "Only shaders whose name or stage matches (* and ? allowed) or whose hash "
-                   "starts like this, or those of a pipeline of this name or hash")
+                   "Only shaders whose name or stage matches (* and ? allowed), whose hash starts "
+                   "with this, or whose pipeline has this name or hash")
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
                     "With --by pass: merge identical passes; with --by line or function: merge a "
-                    "line or a function of several shaders");
+                    "line or function of several shaders");
   command
       ->add_option("--depth", options->table.depth,
                    "With --by call-tree: show this many calls below the entry point")
@@ -376,7 +373,7 @@ void add_report(CLI::App& app, Action& chosen) {
   add_source_option(*command, options->source);
   command
       ->add_option("--sources", options->sources,
-                   "Find source files that debug information only names in this folder")
+                   "Folder to search for source files that debug information only names")
       ->type_name("FOLDER");
   command
       ->add_option("--format", options->format,

@@ -343,7 +343,7 @@ class Top {
     }
     if (source_->frame())
       return fmt::format("frame {}: {}", *source_->frame(), source_->description());
-    return application_ || problem_.empty() ? "waits for the first frame" : problem_;
+    return application_ || problem_.empty() ? "waiting for the first frame" : problem_;
   }
 
   void load_table() {
@@ -407,7 +407,7 @@ class Top {
     if (application_->ended())
       return say(fmt::format("the application has ended; its output: {}", log_));
     (void)ask_run(std::to_string(application_->run()), kReleaseRequest);
-    say(fmt::format("the application goes on, uncounted; its output: {}", log_));
+    say(fmt::format("the application keeps running, uncounted; its output: {}", log_));
   }
 
   const TopOptions& options_;
@@ -430,26 +430,27 @@ void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
   command->formatter(std::make_shared<UsageFormatter>(
       "tally top [OPTIONS] PID|CAPTURE\n       tally top [OPTIONS] -- APPLICATION [ARGUMENTS...]"));
   command
-      ->add_option("target", options->target,
-                   "A tally run, or a process below it, or the capture that it writes")
+      ->add_option(
+          "target", options->target,
+          "Process id of tally run or of a process that it runs, or the capture that it writes")
       ->type_name("PID|CAPTURE");
-  command->add_option("--by", options->by, "The rows: pass, shader, line, pipeline, draw, counter")
+  command->add_option("--by", options->by, "Rows: pass, shader, line, pipeline, draw, counter")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kByChoices), std::end(kByChoices)))
                   .description(""))
       ->type_name("KIND");
-  command->add_option("--sort", options->sort, "The column to sort by, an id or a heading")
+  command->add_option("--sort", options->sort, "Column to sort by, an id or a heading")
       ->type_name("COLUMN");
   command->add_option("--filter", options->filter, "Show only rows with this text")
       ->type_name("TEXT");
-  command->add_option("--interval", options->interval, "Seconds between frames that are counted")
+  command->add_option("--interval", options->interval, "Seconds between counted frames")
       ->check(CLI::Range(0.05, 3600.0).description(""))
       ->type_name("SECONDS");
   command
       ->add_option("--count", options->count,
-                   "Print this many frames instead of using the terminal")
+                   "Print N frames as text instead of using the terminal")
       ->check(whole_number())
       ->type_name("N");
-  command->add_option("--log", options->log, "A new file for the application's output")
+  command->add_option("--log", options->log, "New file for the application's output")
       ->type_name("FILE");
   command->add_option("--driver", options->driver, "As in tally run")->type_name("DRIVER");
   command->add_option("--shader", options->shader, "As in tally run")->type_name("PATTERN");

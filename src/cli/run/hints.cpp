@@ -113,14 +113,14 @@ std::optional<std::string> container_advice(const std::vector<std::string>& comm
   const auto [launcher, script] = find_launcher(command_line, search_path);
   if (launcher == nullptr) return std::nullopt;
   std::string text = fmt::format(
-      "{} runs the application in a container{}, which has to see {} and {} (and write to {}): ",
+      "{} runs the application in a container{}, which must see {} and {} (and write to {}): ",
       script.empty() ? std::string(launcher->name) : script,
       script.empty() ? "" : fmt::format(" with {}", launcher->name), folders.socket.string(),
       folders.prefix.string(), folders.socket.string());
   text += fmt::format(fmt::runtime(launcher->advice), folders.socket.string(),
                       folders.prefix.string(), kEnvironment);
   if (folders.prefix == "/usr" && launcher->name != "bwrap")
-    text += "; the container has a /usr of its own: use Tally's tarball, in another folder";
+    text += "; the container has its own /usr: use Tally's tarball, in another folder";
   return text;
 }
 
@@ -204,14 +204,14 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   const std::string file = platform::find_program(program, value_of(environment, "PATH"));
   if (file.empty()) return std::nullopt;
   if (is_tally(file))
-    return file + " is Tally itself: a tally run inside this one captures its application alone";
+    return file + " is Tally itself: a nested tally run captures only its own application";
   if (platform::runs_with_elevated_rights(file)) {
     return file +
-           " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then "
+           " runs with more privileges than its user (setuid or file capabilities), so Vulkan "
            "ignores layers";
   }
   if (platform::has_other_architecture(file))
-    return file + " is a program for another processor or word size than Tally's layers";
+    return file + " is built for another architecture or word size than Tally's layers";
   if (platform::is_statically_linked(file)) {
     return file +
            " is statically linked: it loads no libraries, so it cannot be captured; link it "
@@ -219,14 +219,13 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   }
   if (platform::runs_wine(file) &&
       value_of(environment, "WINE_D3D_CONFIG").find("renderer=vulkan") == std::string::npos) {
-    return "Wine draws Direct3D 1 to 11 with OpenGL unless WINE_D3D_CONFIG says otherwise; with "
-           "Vulkan it is captured: WINE_D3D_CONFIG=renderer=vulkan tally run ...";
+    return "Wine draws Direct3D 1 to 11 with OpenGL, which Tally does not capture, unless "
+           "WINE_D3D_CONFIG chooses Vulkan: WINE_D3D_CONFIG=renderer=vulkan tally run ...";
   }
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +
-           " uses GLX, which Tally does not support; with Mesa it can run on Vulkan, which is "
-           "captured: "
+           " uses GLX, which Tally does not support; with Mesa, run it on Vulkan: "
            "MESA_LOADER_DRIVER_OVERRIDE=zink GALLIUM_DRIVER=zink tally run ...";
   }
   return std::nullopt;

@@ -382,7 +382,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
   command->prefix_command();
   declare_options(*command, *options);
   command->footer(
-      "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
+      "The exit status, input and output are the application's. Example: tally run -- vkcube "
       "--c 100");
   command->callback([options, command, &chosen, after_dashes] {
     set_application(*options, command->remaining(), after_dashes);

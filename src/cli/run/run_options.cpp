@@ -86,8 +86,8 @@ bool ends_at_labels(const RunOptions& options) { return !options.frame_label.emp
 Status check_frame_ends(const RunOptions& options) {
   if (!ends_at_labels(options)) return {};
   if (options.frame_per != "present" && options.frame_per != "label") {
-    return Error{fmt::format("--frame-label says what ends a frame: it excludes --frame-per {}",
-                             options.frame_per)};
+    return Error{
+        fmt::format("--frame-label and --frame-per {} exclude each other", options.frame_per)};
   }
   const auto pattern = platform::Regex::compile(options.frame_label);
   return pattern ? Status() : with_context(pattern.error(), "--frame-label");
@@ -104,7 +104,7 @@ Status check_frames(const RunOptions& options) {
     return Error{fmt::format("--trigger={}: not a number of frames", options.trigger)};
   }
   if (!options.frames.empty() || options.every != 1) {
-    return Error{"--trigger captures on request: it excludes --frames and --every"};
+    return Error{"--trigger excludes --frames and --every"};
   }
   return {};
 }
@@ -270,7 +270,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("UNIT");
   command
       .add_option("--frame-label", options.frame_label,
-                  "A frame ends with each debug label that this regular expression matches")
+                  "End a frame with each debug label that matches this regular expression")
       ->type_name("REGEX");
   command
       .add_flag("--trigger", options.trigger,
@@ -291,55 +291,53 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("SIZE");
   command
       .add_option("--shader", options.shader,
-                  "Only count pipelines whose name or hash matches, or that have a shader whose "
-                  "does (* and ? allowed)")
+                  "Only count pipelines whose name or hash matches, or that have a matching shader "
+                  "(* and ? allowed)")
       ->type_name("PATTERN");
   command
       .add_option("--replace", options.replacements,
-                  "Run a shader with the code of a file in its place: GLSL, HLSL or SPIR-V; SHADER "
-                  "is a name, a hash or an entry point (may be repeated)")
+                  "Run the code of a file (GLSL, HLSL or SPIR-V) in place of a shader; SHADER is a "
+                  "name, hash or entry point (may be repeated)")
       ->allow_extra_args(false)
       ->type_name("SHADER=FILE");
   command
       .add_flag("--regions", options.regions,
-                "Also count every render pass by region of the framebuffer: of 8x8 pixels, or "
-                "with --regions=WxH of another size")
+                "Also count every render pass by region of the framebuffer, 8x8 pixels or WxH")
       ->type_name("[=WxH]");
   command.add_flag("--region-draws", options.region_draws,
-                   "With --regions, also count each draw of a render pass by region: which draws "
-                   "wrote where");
+                   "With --regions, also count each draw of a render pass by region");
   command
       .add_option("--times", options.times,
                   "Work to time on the GPU: passes (and dispatches), draws (also each draw in a "
-                  "pass, which slows it down), plain (as passes, and nothing is counted) or off")
+                  "pass, which slows passes down), plain (as passes, without counting) or off")
       ->check(one_of({"off", "passes", "draws", "plain"}))
       ->type_name("WHAT");
-  command.add_flag("--statistics", options.statistics,
-                   "Also keep the numbers of the driver's compiler for each pipeline: registers, "
-                   "spills, code size");
+  command.add_flag(
+      "--statistics", options.statistics,
+      "Also keep the driver compiler's statistics of each pipeline: registers, spills, code size");
   command.add_flag("--branches", options.branches,
                    "Also count how often each branch and switch target is taken");
   command.add_flag("--loops", options.loops,
-                   "Also count the runs of each loop: iterations, longest run, lengths");
+                   "Also count the iterations of each loop, its runs and their lengths");
   command.add_flag("--values", options.values,
                    "Also count NaNs, infinities, denormals, divisions by zero, roots of negatives "
                    "and indices out of range, by line");
   command
       .add_flag("--clocks", options.clocks,
-                "Also count the cycles of shaders, their loops and their calls in one of 64 "
-                "subgroups, or with --clocks=N of one of N")
+                "Also count the cycles of shaders, their loops and their calls, in one of 64 "
+                "subgroups or one of N")
       ->type_name("[=N]");
   command
-      .add_flag("--memory", options.memory,
-                "Also count the bytes, sectors and lines of buffers that each access touches, "
-                "and bank conflicts of workgroup memory; with --memory=N as if subgroups of "
-                "compute shaders had N lanes")
+      .add_flag(
+          "--memory", options.memory,
+          "Also count the bytes, sectors and lines that each buffer access touches, and bank "
+          "conflicts of workgroup memory; with --memory=N as if compute subgroups had N lanes")
       ->type_name("[=N]");
-  command.add_flag("--divergence", options.divergence,
-                   "Also count the subgroups that execute each block: reports show the SIMD "
-                   "efficiency");
+  command.add_flag(
+      "--divergence", options.divergence,
+      "Also count the subgroups that execute each block, for SIMD efficiency in reports");
   command.add_flag("--all-extensions", options.all_extensions,
-                   "Do not hide the extensions whose shaders cannot be counted; a message names "
+                   "Do not hide extensions whose shaders cannot be counted; a message names "
                    "those that the application enables");
   command
       .add_option("--driver", options.driver,
@@ -347,12 +345,12 @@ void declare_options(CLI::App& command, RunOptions& options) {
       ->type_name("DRIVER");
   command
       .add_option("--egl", options.egl,
-                  "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
+                  "How to profile EGL programs: auto, vendor (libglvnd), preload or off")
       ->check(one_of({"auto", "vendor", "preload", "off"}))
       ->type_name("MODE");
   command
       .add_option("--sources", options.sources,
-                  "Store source files that debug information names, from this folder")
+                  "Store the source files in this folder that debug information names")
       ->type_name("FOLDER");
   command.add_flag("--strict", options.strict,
                    "Exit with status 4 if the capture is incomplete or a shader is not replaced");
