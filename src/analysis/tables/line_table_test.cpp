@@ -64,16 +64,22 @@ OpReturn
 OpFunctionEnd
 )";
 
-TEST_F(Tables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_condition) {
-  {
+// One dispatch of an assembled shader.
+class LineTables : public Tables {
+ protected:
+  void write(const char* text, const std::vector<uint64_t>& executions) {
     TestScene scene(file_);
     scene.begin_frame(0);
-    // Of 4 invocations, two run 9 times and two 10 times.
-    scene.dispatch(
-        scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kLoopAndCondition))), {},
-        {}, {4, 42, 38, 19, 38, 38, 4});
+    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(text))), {},
+                   {}, executions);
     scene.finish();
   }
+  // Of 4 invocations, two run 9 times and two 10 times.
+  void write_loop() { write(kLoopAndCondition, {4, 42, 38, 19, 38, 38, 4}); }
+};
+
+TEST_F(LineTables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_condition) {
+  write_loop();
   Analyzer analyzer = open();
   const Table lines = require(analyzer.table(By::Line, {.sort = "location"}));
   ASSERT_EQ(texts(lines, "location"),
@@ -85,15 +91,8 @@ TEST_F(Tables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_conditi
   EXPECT_EQ(cell(lines, 3, "taken_share"), Cell());
 }
 
-TEST_F(Tables, lines_and_functions_cost_what_an_invocation_of_their_shader_costs) {
-  {
-    TestScene scene(file_);
-    scene.begin_frame(0);
-    scene.dispatch(
-        scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kLoopAndCondition))), {},
-        {}, {4, 42, 38, 19, 38, 38, 4});
-    scene.finish();
-  }
+TEST_F(LineTables, lines_and_functions_cost_what_an_invocation_of_their_shader_costs) {
+  write_loop();
   Analyzer analyzer = open();
   for (const By by : {By::Line, By::Function}) {
     const Table table = require(analyzer.table(by, {}));
@@ -147,14 +146,8 @@ OpReturn
 OpFunctionEnd
 )";
 
-TEST_F(Tables, cost_ranks_lines_by_weights_and_leaves_counts_alone) {
-  {
-    TestScene scene(file_);
-    scene.begin_frame(0);
-    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(kSine))), {},
-                   {}, {2});
-    scene.finish();
-  }
+TEST_F(LineTables, cost_ranks_lines_by_weights_and_leaves_counts_alone) {
+  write(kSine, {2});
   Analyzer generic = open();
   const Table lines = require(generic.table(By::Line, {}));
   EXPECT_EQ(lines.sorted_by, "cost");
@@ -348,13 +341,8 @@ OpReturn
 OpFunctionEnd
 )";
 
-TEST_F(Tables, texts_of_lines_are_those_that_line_directives_give_them) {
-  TestScene scene(file_);
-  scene.begin_frame(0);
-  scene.dispatch(
-      scene.add_pipeline("p", "", scene.add_shader("1111", "", assembled(kLineDirectives))), {}, {},
-      {7});
-  scene.finish();
+TEST_F(LineTables, texts_of_lines_are_those_that_line_directives_give_them) {
+  write(kLineDirectives, {7});
   Analyzer analyzer = open();
   std::map<std::string, std::string> lines, listed;
   const Table table = require(analyzer.table(By::Line, {}));
