@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/file.h"
@@ -74,6 +75,17 @@ inline stream::Bytes small_capture(int commands) {
   append_message(bytes, PictureRows{{5, 6}});
   append_message(bytes, FrameEnded{1, 0, 20, FrameEnd::Present});
   return bytes;
+}
+
+// Waits until the state is reached, as long as a busy machine may take for it.
+template <typename IsReached>
+bool wait_for(const IsReached& is_reached) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!is_reached()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 class CollectorTest : public ::testing::Test {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <thread>
+#include <system_error>
 #include <tuple>
 
 #include "store/stream/ledger.h"
@@ -169,17 +169,33 @@ INSTANTIATE_TEST_SUITE_P(All, ClosedDescriptors,
                                             ::testing::Values(Closing::EachNumber,
                                                               Closing::WholeRange)));
 
+// The receiver knows the end of a connection, and waits for the end of its process.
+bool watches_a_process() {
+  std::error_code error;
+  for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd")) {
+    if (std::filesystem::read_symlink(open, error) == "anon_inode:[pidfd]") return true;
+  }
+  return false;
+}
+
 // It may connect again as long as it lives: the end of its connection is not its end.
 TEST_F(CollectorTest, commands_that_a_process_submits_without_its_connection_are_missing) {
   const pid_t child = ::fork();
   if (child == 0) {
+    sigset_t go_on;
+    ::sigemptyset(&go_on);
+    ::sigaddset(&go_on, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &go_on, nullptr);
     auto client = StreamClient::connect(collector_->name());
     if (!client || !(*client)->push(small_capture(5), 1 << 20) || !(*client)->flush()) ::_exit(1);
     const Daemon daemon(Closing::WholeRange);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the receiver sees the end
+    int signal = 0;
+    ::sigwait(&go_on, &signal);
     (*client)->ledger().add_submitted(12);
     ::kill(::getpid(), SIGKILL);
   }
+  EXPECT_TRUE(wait_for(watches_a_process));
+  ::kill(child, SIGUSR1);
   int status = 0;
   ::waitpid(child, &status, 0);
   finish();
@@ -205,11 +221,7 @@ TEST_F(CollectorTest, the_sender_s_thread_ends_when_there_is_nothing_to_send_and
     append_message(bytes, Module{.id = turn + 100u, .hash = std::to_string(turn), .spirv = words});
     ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
     EXPECT_TRUE(has_thread("tally-send"));
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (has_thread("tally-send") && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    EXPECT_FALSE(has_thread("tally-send"));
+    EXPECT_TRUE(wait_for([] { return !has_thread("tally-send"); }));
   }
 }
 

@@ -1,8 +1,6 @@
 // The frames that the receiver keeps with --keep.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "store/testing/collector_fixture.h"
 
 namespace tally::store {
@@ -18,6 +16,13 @@ class KeepingCollector : public CollectorTest {
                                     directory_.path(), {.last_frames = 3});
     ASSERT_TRUE(started.ok()) << started.error().message;
     collector_ = std::move(*started);
+  }
+
+  // The rows of dropped frames are removed each time the collector is idle, if it has got at least
+  // three new ones.
+  bool has_kept_frames_until(int64_t last) {
+    return number("SELECT max(number) FROM frame") == last &&
+           number("SELECT count(*) FROM frame") < 3 + 3;
   }
 
   // A frame of the small capture's device with a command buffer, labels and passes of its own,
@@ -60,8 +65,8 @@ TEST_F(KeepingCollector, objects_and_labels_are_kept_with_the_frames_that_use_th
     Bytes bytes;
     append_frame(bytes, i, i == kFrames);  // the last one uses what the first one used
     ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
-    // The rows of dropped frames are removed each time the collector is idle.
-    if (i % 1'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (i % 1'000 != 0) continue;
+    ASSERT_TRUE(wait_for([&] { return has_kept_frames_until(i); }));
   }
   const int64_t labels = number("SELECT count(*) FROM label");
   EXPECT_GE(labels, 3 * 4 + 2);
