@@ -13,7 +13,7 @@
 #include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/testing/test_scene.h"
-#include "cli/report/coverage.h"
+#include "cli/files.h"
 #include "program.h"
 #include "store/read/reader.h"
 #include "store/testing/test_capture.h"

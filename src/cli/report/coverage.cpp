@@ -1,17 +1,12 @@
-#include "cli/report/coverage.h"
-
+// `tally coverage`: the coverage of shader sources, as a summary or for other tools.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
-#include <utility>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/coverage/coverage.h"
@@ -24,97 +19,6 @@
 #include "report/table/reports.h"
 
 namespace tally::cli {
-namespace {
-
-constexpr size_t kMaxComponents = 32;
-constexpr size_t kMaxLength = 120;  // of a component
-
-std::string safe_component(std::string_view part) {
-  std::string safe;
-  for (const char c : part.substr(0, kMaxLength)) {
-    const auto byte = static_cast<unsigned char>(c);
-    safe += byte < 0x20 || byte == 0x7f || c == ':' ? '_' : c;
-  }
-  return safe;
-}
-
-std::vector<std::string> safe_components(std::string_view name) {
-  std::vector<std::string> parts;
-  while (!name.empty()) {
-    const size_t slash = std::min(name.find_first_of("/\\"), name.size());
-    const std::string_view part = name.substr(0, slash);
-    name.remove_prefix(std::min(slash + 1, name.size()));
-    if (!part.empty() && part != "." && part != "..") parts.push_back(safe_component(part));
-  }
-  if (parts.empty()) parts.emplace_back("unnamed");
-  if (parts.size() > kMaxComponents)
-    parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(kMaxComponents));
-  return parts;
-}
-
-Error system_error(const std::string& path) {
-  return Error{fmt::format("{}: {}", path, std::strerror(errno))};
-}
-
-bool has_text(int file, std::string_view text) {
-  if (platform::size_of_regular_file(file) != text.size()) return false;
-  std::array<char, 65536> buffer;
-  for (size_t at = 0; at < text.size();) {
-    const std::string_view piece = text.substr(at, buffer.size());
-    const ssize_t size = platform::read_at(file, buffer.data(), piece.size(), at);
-    if (size != static_cast<ssize_t>(piece.size()) ||
-        piece != std::string_view(buffer.data(), piece.size())) {
-      return false;
-    }
-    at += piece.size();
-  }
-  return true;
-}
-
-// Follows no links: a folder that the user gave may hold some that lead elsewhere.
-Status write_new(const platform::Folder& folder, const std::string& name, const std::string& path,
-                 std::string_view text) {
-  auto file = PartialFile::create(folder, name);
-  if (!file) return with_context(file.error(), path);
-  file->write(text);
-  const int error = file->finish(platform::Existing::Keep);
-  if (error == 0) return {};
-  if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
-  const UniqueFd existing(folder.open_to_read(name));
-  if (existing && has_text(existing.get(), text)) return {};
-  return Error{path + ": exists with another text; refusing to replace it"};
-}
-
-}  // namespace
-
-std::string safe_relative_path(std::string_view name) {
-  return fmt::format("{}", fmt::join(safe_components(name), "/"));
-}
-
-Result<std::string> write_source(const std::string& folder, std::string_view name,
-                                 std::string_view text) {
-  std::error_code error;
-  const std::filesystem::path root = std::filesystem::absolute(folder, error).lexically_normal();
-  std::filesystem::create_directories(root, error);
-  if (error) return Error{fmt::format("{}: {}", folder, error.message())};
-  std::optional<platform::Folder> at = platform::Folder::open(root.string());
-  if (!at) return system_error(folder);
-  const std::vector<std::string> parts = safe_components(name);
-  std::filesystem::path path = root;
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    path /= parts[i];
-    std::optional<platform::Folder> next = at->make_folder(parts[i]);
-    if (!next) return system_error(path.string());
-    at = std::move(next);
-  }
-  path /= parts.back();
-  if (Status written = write_new(*at, parts.back(), path.string(), text); !written)
-    return written.error();
-  return path.string();
-}
-
-// `tally coverage`: the coverage of shader sources, as a summary or for other tools.
-
 namespace {
 
 constexpr size_t kWidth = 120;
