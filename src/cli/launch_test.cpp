@@ -156,6 +156,21 @@ TEST_F(Folder, wine_gets_a_hint_until_it_uses_vulkan) {
               HasSubstr("WINE_D3D_CONFIG=renderer=vulkan tally run"));
 }
 
+TEST_F(Folder, a_start_of_wine_that_does_not_wait_is_named) {
+  const std::string wine = write("wine", "#!/bin/sh\n").string();
+  const auto hint = [&](const std::vector<std::string>& words) {
+    return why_no_layer_was_loaded(wine, {}, words).value_or("");
+  };
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {wine, "start", "a.exe"}, {wine, "cmd", "/c", "START /b a.exe"}}) {
+    EXPECT_THAT(hint(words), HasSubstr("start /wait waits for the program"));
+  }
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {wine, "start", "/wait", "a.exe"}, {wine, "start-menu.exe"}, {wine, "a.exe"}}) {
+    EXPECT_THAT(hint(words), HasSubstr("WINE_D3D_CONFIG"));
+  }
+}
+
 TEST_F(Folder, tally_inside_of_tally_is_named) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   EXPECT_THAT(why_no_layer_was_loaded(self.string(), {}).value_or(""), HasSubstr("Tally itself"));

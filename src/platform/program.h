@@ -145,6 +145,9 @@ class Child {
 // Blocks the signals that Child::wait forwards, in the calling thread and those it starts later.
 void block_forwarded_signals();
 
+// A process of this user with that number runs.
+bool is_running(pid_t process);
+
 // "SIGSEGV", or "signal 40" where it has no name; on Windows "exception c0000005".
 std::string signal_name(int signal);
 

@@ -307,7 +307,8 @@ TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
       read line < output
       { sleep 2; kill -TERM $app; } > /dev/null 2>&1 &')");
   EXPECT_EQ(result.end.shell_status(), 0);
-  EXPECT_THAT(result.standard_error, HasSubstr("capturing a process that it started"));
+  EXPECT_THAT(result.standard_error,
+              testing::ContainsRegex("still capturing [^ ]+ \\(process [0-9]+\\), press Ctrl-C"));
   const auto json = report("", "later.tally");
   EXPECT_EQ(json["capture"]["dispatches"], 2);
   EXPECT_TRUE(json["capture"]["complete"].get<bool>());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "program.h"
@@ -241,7 +242,7 @@ TEST_F(Run, folders_of_a_killed_run_are_removed_by_the_next) {
 
 // Stands for a process that the application leaves behind: it connects as the capture layer does,
 // and sends `messages` messages, one every 20 ms.
-void send_messages(const std::string& folder, int messages) {
+void send_messages(const std::string& folder, int messages, const store::stream::Process& process) {
   namespace stream = store::stream;
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
   for (int i = 0; i < 3000 && !std::filesystem::exists(folder + "/socket"); ++i) pause();
@@ -255,7 +256,7 @@ void send_messages(const std::string& folder, int messages) {
     (*client)->push(std::move(bytes), 1 << 20);
     (*client)->flush();
   };
-  send(stream::describe_this_process("left behind", ""));
+  send(process);
   std::ofstream(folder + "/connected") << "yes";
   for (int i = 0; i < messages; ++i) {
     send(stream::Message{.severity = store::Severity::Info, .text = fmt::format("data {}", i)});
@@ -267,12 +268,27 @@ constexpr const char* kUntilConnected =
     "echo \"$TALLY_CAPTURE_SOCKET\" > path; mv path socket; "
     "while [ ! -e connected ]; do sleep 0.05; done";
 
+TEST_F(Run, a_process_that_outlives_the_application_is_named) {
+  auto process = store::stream::describe_this_process("left behind", "");
+  process.command_line = {"Z:\\games\\left.exe", "--level"};
+  std::thread sender([&] { send_messages(folder_.path(), 100, process); });
+  const auto run = tally({"-o", "a.tally", "--", "sh", "-c", kUntilConnected});
+  sender.join();
+  EXPECT_THAT(run.standard_error,
+              HasSubstr(fmt::format("the application has ended; still capturing "
+                                    "left.exe (process {}), press Ctrl-C",
+                                    process.pid)));
+  EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("still receiving")));
+}
+
 TEST_F(Run, data_that_arrives_after_the_end_is_received_and_it_is_said) {
-  std::thread sender([&] { send_messages(folder_.path(), 100); });
+  auto process = store::stream::describe_this_process("has ended", "");
+  process.pid = std::numeric_limits<int32_t>::max();  // above the kernel's greatest number
+  std::thread sender([&] { send_messages(folder_.path(), 100, process); });
   const auto run = tally({"-o", "a.tally", "--", "sh", "-c", kUntilConnected});
   sender.join();
   EXPECT_THAT(run.standard_error, HasSubstr("the application has ended; still receiving its data"));
-  EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("that it started")));
+  EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("still capturing")));
   auto reader = store::Reader::open(folder_.file("a.tally"));
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   auto rows = reader->query("SELECT count(*) FROM message WHERE text LIKE 'data %'");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -199,8 +200,27 @@ std::string beginning_of(const std::string& file) {
   return bytes;
 }
 
+namespace {
+
+// `wine start app.exe` or `wine cmd /c "start app.exe"`, which do not wait for the program.
+bool starts_without_waiting(const std::vector<std::string>& command_line) {
+  bool starts = false, waits = false;
+  for (const std::string& argument : command_line) {
+    std::istringstream words(argument);
+    for (std::string word; words >> word;) {
+      std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
+      starts = starts || word == "start" || word == "start.exe";
+      waits = waits || word == "/wait" || word == "/w";
+    }
+  }
+  return starts && !waits;
+}
+
+}  // namespace
+
 std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
-                                                   const Environment& environment) {
+                                                   const Environment& environment,
+                                                   const std::vector<std::string>& command_line) {
   const std::string file = platform::find_program(program, value_of(environment, "PATH"));
   if (file.empty()) return std::nullopt;
   if (is_tally(file))
@@ -216,6 +236,10 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
     return file +
            " is statically linked: it loads no libraries, so it cannot be captured; link it "
            "dynamically";
+  }
+  if (platform::runs_wine(file) && starts_without_waiting(command_line)) {
+    return "start returned before the program that it starts used Vulkan, and the capture ended; "
+           "start /wait waits for the program";
   }
   if (platform::runs_wine(file) &&
       value_of(environment, "WINE_D3D_CONFIG").find("renderer=vulkan") == std::string::npos) {

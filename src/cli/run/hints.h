@@ -39,8 +39,10 @@ std::string beginning_of(const std::string& file);
 // its path.
 std::string own_command(const std::string& search_path);
 
-// A sentence, or nullopt if the program looks right in this environment, whose PATH finds it.
-std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
-                                                   const Environment& environment);
+// A sentence, or nullopt if the program of the command line looks right in this environment, whose
+// PATH finds it.
+std::optional<std::string> why_no_layer_was_loaded(
+    const std::string& program, const Environment& environment,
+    const std::vector<std::string>& command_line = {});
 
 }  // namespace tally::cli

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "analysis/model/model.h"
+#include "analysis/model/names.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
@@ -25,6 +27,7 @@
 #include "cli/run/run_options.h"
 #include "platform/program.h"
 #include "report/html/page.h"
+#include "report/table/display_text.h"
 #include "store/read/reader.h"
 #include "store/write/collector.h"
 #include "store/write/writer.h"
@@ -103,26 +106,48 @@ std::vector<std::string> refusals(const analysis::Model& model, const RunOptions
   return lines;
 }
 
-// The application may have left other processes running that are being captured. Data that was sent
-// but is not in the file yet does not show whether they still run, so it is received first.
-void wait_for_others(const store::Collector& collector, bool quiet) {
+// Those that send to this capture, as "app (process 12)".
+std::vector<std::string> running_processes(const std::string& capture) {
+  std::vector<std::string> names;
+  const auto reader = store::Reader::open(capture);
+  if (!reader) return names;
+  const auto processes = reader->processes();
+  if (!processes) return names;
+  for (const store::ProcessRow& process : *processes) {
+    if (process.end_ns || !platform::is_running(static_cast<pid_t>(process.pid))) continue;
+    // Wine's programs have names of Windows.
+    std::string name =
+        process.command_line.empty() ? process.executable : process.command_line.front();
+    name.erase(0, name.find_last_of("/\\") + 1);
+    std::string text = fmt::format("{} (process {})", report::printable(name), process.pid);
+    // A process has a row for its Vulkan and one for its GL.
+    if (std::ranges::find(names, text) == names.end()) names.push_back(std::move(text));
+  }
+  return names;
+}
+
+// The application may have left other processes running that are being captured.
+void wait_for_others(const store::Collector& collector, const std::string& capture, bool quiet) {
   using Clock = std::chrono::steady_clock;
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
   const auto done = [&] { return collector.progress().connected == 0; };
-  bool reported = false;
+  const auto tell = [&](const std::string& what) {
+    if (!quiet) say(fmt::format("the application has ended; {}, press Ctrl-C to stop", what));
+  };
+  bool says_data = false;
   while (true) {
     const uint64_t received = collector.progress().bytes;
-    const auto soon = Clock::now() + std::chrono::milliseconds(500);
+    const auto soon = Clock::now() + kBetweenLooks;
     if (!platform::Child::wait_until([&] { return done() || Clock::now() > soon; }) || done())
       return;
-    if (collector.progress().bytes == received) break;
-    if (!quiet && !std::exchange(reported, true))
-      say("the application has ended; still receiving its data, press Ctrl-C to stop");
-  }
-  const uint64_t left = collector.progress().connected;
-  if (!quiet && left != 0) {
-    say(fmt::format(
-        "the application has ended; still capturing {} that it started, press Ctrl-C to stop",
-        left == 1 ? "a process" : fmt::format("{} processes", left)));
+    std::vector<std::string> left = running_processes(capture);
+    if (left.empty() && collector.progress().bytes == received)
+      left.push_back(analysis::counted(collector.progress().connected, "process"));
+    if (!left.empty()) {
+      tell(fmt::format("still capturing {}", fmt::join(left, ", ")));
+      break;
+    }
+    if (!std::exchange(says_data, true)) tell("still receiving its data");
   }
   platform::Child::wait_until(done);
 }
@@ -176,7 +201,7 @@ class Run {
       return true;
     });
     wait_for_first(*child, *collector_, options_.quiet);
-    wait_for_others(*collector_, options_.quiet);
+    wait_for_others(*collector_, file_, options_.quiet);
     const bool complete = finish(end);
     const bool has_html = write_html();
     if (options_.strict && !complete) return kIncomplete;
@@ -333,7 +358,7 @@ class Run {
     const auto container = container_advice(
         options_.application, value_of(environment, "PATH"),
         {own_executable().parent_path().parent_path(), folder_->path().parent_path()});
-    if (auto reason = why_no_layer_was_loaded(program_, environment))
+    if (auto reason = why_no_layer_was_loaded(program_, environment, options_.application))
       end.hints.push_back(std::move(*reason));
     if (!egl_.problem.empty())
       end.hints.push_back("EGL programs are not profiled: " + egl_.problem);

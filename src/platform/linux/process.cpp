@@ -39,6 +39,8 @@ std::vector<std::string> command_line() {
     arguments.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
+  // Wine moves the arguments of its program to the front and zeroes the rest.
+  while (arguments.size() > 1 && arguments.back().empty()) arguments.pop_back();
   return arguments;
 }
 

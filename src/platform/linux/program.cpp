@@ -222,6 +222,8 @@ int spawn_program(pid_t* pid, const std::vector<std::string>& arguments,
   return error;
 }
 
+bool is_running(pid_t process) { return ::kill(process, 0) == 0; }
+
 void block_forwarded_signals() {
   original_mask();
   // Our parent may have set SIGCHLD to be ignored; then we would never learn that the program

@@ -392,6 +392,11 @@ ChildEnd end_of(HANDLE process) {
 void prepare_process() {}
 void block_forwarded_signals() {}
 
+bool is_running(pid_t process) {
+  const Handle opened(::OpenProcess(SYNCHRONIZE, FALSE, static_cast<DWORD>(process)));
+  return opened && ::WaitForSingleObject(opened.get(), 0) == WAIT_TIMEOUT;
+}
+
 int ChildEnd::shell_status() const { return number; }
 
 std::string signal_name(int signal) {
