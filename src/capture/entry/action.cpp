@@ -16,7 +16,7 @@ void action(Function function, std::initializer_list<int64_t> parameters,
   std::optional<TimeIndex> time;
   vk::guarded_void([&] { time = state->before_action(function, parameters); });
   state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
-  vk::guarded_void([&] { state->after_action(time); });
+  vk::guarded_void([&] { state->after_action(function, time); });
 }
 
 // The hook of a command whose shaders the capture cannot count.

@@ -395,6 +395,35 @@ constexpr bool is_work(std::string_view name) {
   return std::ranges::none_of(kStates, [&](auto state) { return name.starts_with(state); });
 }
 
+constexpr uint32_t hook_condition(std::string_view name) {
+  if (is_work(name)) return kEndsTimes;
+  return name.starts_with("vkCmdPipelineBarrier") ? kHoldsTimestamps : 0;
+}
+
+bool is_between_compute(VkPipelineStageFlags2 from, VkPipelineStageFlags2 to) {
+  constexpr VkPipelineStageFlags2 kCompute =
+      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  return (from & kCompute) != 0 && (to & kCompute) != 0;
+}
+
+// The arguments are those of vkCmdPipelineBarrier and of vkCmdPipelineBarrier2.
+template <typename... Others>
+bool is_compute_barrier(uint32_t from, uint32_t to, Others...) {
+  return is_between_compute(from, to);
+}
+bool is_compute_barrier(const void* dependencies) {
+  const auto& info = *static_cast<const VkDependencyInfo*>(dependencies);
+  const auto between = [](const auto& barrier) {
+    return is_between_compute(barrier.srcStageMask, barrier.dstStageMask);
+  };
+  return std::any_of(info.pMemoryBarriers, info.pMemoryBarriers + info.memoryBarrierCount,
+                     between) ||
+         std::any_of(info.pBufferMemoryBarriers,
+                     info.pBufferMemoryBarriers + info.bufferMemoryBarrierCount, between) ||
+         std::any_of(info.pImageMemoryBarriers,
+                     info.pImageMemoryBarriers + info.imageMemoryBarrierCount, between);
+}
+
 #ifdef __clang__
 // The types of the list are those of the C ABI, not those of the headers.
 #define TALLY_CALLS_BY_ABI __attribute__((no_sanitize("function")))
@@ -402,18 +431,18 @@ constexpr bool is_work(std::string_view name) {
 #define TALLY_CALLS_BY_ABI
 #endif
 
-template <Command kCommand, bool kWorks, typename Types>
+template <Command kCommand, uint32_t kCondition, typename Types>
 struct Recorded;
 
-template <Command kCommand, bool kWorks, typename Result, typename... Arguments>
-struct Recorded<kCommand, kWorks, Result(Arguments...)> {
+template <Command kCommand, uint32_t kCondition, typename Result, typename... Arguments>
+struct Recorded<kCommand, kCondition, Result(Arguments...)> {
   TALLY_CALLS_BY_ABI static VKAPI_ATTR Result VKAPI_CALL call(VkCommandBuffer b,
                                                               Arguments... arguments) noexcept {
     using Next = Result(VKAPI_PTR*)(VkCommandBuffer, Arguments...);
     CommandBuffer* state = nullptr;
     vk::guarded_void([&] { state = find_command_buffer(b); });
     if (!state) return Result();
-    if constexpr (kWorks) state->before_other_work();
+    if constexpr (kCondition == kEndsTimes) state->before_other_work();
     const auto next = reinterpret_cast<Next>(state->context().commands()[kCommand]);
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
       // Commands that are preprocessed with the state of a command buffer do not fit its copy.
@@ -423,7 +452,12 @@ struct Recorded<kCommand, kWorks, Result(Arguments...)> {
     } else if (const VkCommandBuffer copy = state->copy()) {
       next(copy, arguments...);
     }
-    return next(b, arguments...);
+    if constexpr (kCondition == kHoldsTimestamps) {
+      next(b, arguments...);
+      if (is_compute_barrier(arguments...)) state->after_compute_barrier();
+    } else {
+      return next(b, arguments...);
+    }
   }
 };
 
@@ -437,8 +471,9 @@ void stop_copies(RecordingContext& context, std::string_view reason) {
 }
 
 const vk::HookTable& recorded_command_hooks() {
-#define TALLY_COMMAND(name, types) \
-  vk::hook(#name, Recorded<Command::name, is_work(#name), types>::call, is_work(#name)),
+#define TALLY_COMMAND(name, types)                                             \
+  vk::hook(#name, Recorded<Command::name, hook_condition(#name), types>::call, \
+           hook_condition(#name)),
   // Intentionally leaked: applications call Vulkan from static destructors.
   static const auto* const table = new vk::HookTable({
 #include "capture/record/command_list.inc"

@@ -397,7 +397,9 @@ PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
   const bool copies = device.context().copies();
   if (!copies && device.connection().settings().times == Times::Off) return next;
   const vk::Hook* hook = recorded_command_hooks().find(name);
-  if (hook) return copies || hook->condition != 0 ? hook->function : next;
+  const bool held = device.context().timestamps().barriers_hold_timestamps();
+  const uint32_t timed = held ? kEndsTimes | kHoldsTimestamps : kEndsTimes;
+  if (hook) return copies || (hook->condition & timed) != 0 ? hook->function : next;
   if (!copies || !name.starts_with("vkCmd")) return next;
   stop_copies(device.context(), fmt::format("{} is not known", name));
   return next;

@@ -43,9 +43,10 @@ struct DeviceSetup {
   MetricLayout metrics;
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
-  bool dynamic_rendering = false;       // the application enabled it
-  bool add_timeline_extension = false;  // enable VK_KHR_timeline_semaphore, not only the feature
-  bool host_query_reset = false;        // of Vulkan 1.2
+  bool dynamic_rendering = false;         // the application enabled it
+  bool add_timeline_extension = false;    // enable VK_KHR_timeline_semaphore, not only the feature
+  bool host_query_reset = false;          // of Vulkan 1.2
+  bool barriers_hold_timestamps = false;  // see TimestampPools
   StatisticsSetup statistics;
   catalogue::EnabledHidden uncounted;
   Boundaries boundaries;

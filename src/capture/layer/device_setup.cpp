@@ -24,7 +24,9 @@ std::string hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Device& description) {
+// Returns the driver's id; 0 if it tells none.
+VkDriverId describe(const InstanceTable& table, VkPhysicalDevice device,
+                    stream::Device& description) {
   VkPhysicalDeviceProperties properties{};
   table.GetPhysicalDeviceProperties(device, &properties);
   description.name = properties.deviceName;
@@ -34,7 +36,7 @@ void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Devic
   description.api_version = properties.apiVersion;
   description.driver_version = properties.driverVersion;
   description.timestamp_period_ns = static_cast<double>(properties.limits.timestampPeriod);
-  if (!table.GetPhysicalDeviceProperties2 || properties.apiVersion < VK_API_VERSION_1_1) return;
+  if (!table.GetPhysicalDeviceProperties2 || properties.apiVersion < VK_API_VERSION_1_1) return {};
   VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
   VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
   VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &id};
@@ -43,6 +45,7 @@ void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Devic
   description.uuid = hex(id.deviceUUID);
   description.driver_name = driver.driverName;
   description.driver_info = driver.driverInfo;
+  return driver.driverID;
 }
 
 bool offers_feature(const InstanceTable& table, VkPhysicalDevice device) {
@@ -159,7 +162,9 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.uncounted = vk::enabled_hidden_extensions(info);
   setup.boundaries = inspect_boundaries(table, physical_device, info);
   setup.description.id = id;
-  describe(table, physical_device, setup.description);
+  // The specification lets such a timestamp be written earlier, so each driver has to be tried.
+  setup.barriers_hold_timestamps =
+      describe(table, physical_device, setup.description) == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   setup.description.not_captured = reason_against(table, physical_device, info);
   const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
   setup.add_timeline_extension =

@@ -296,6 +296,7 @@ void CommandBuffer::leave_pass() {
 // buffer.
 void CommandBuffer::end() {
   deactivate();
+  if (recording_) recording_->timestamps.finish();
   if (ends_at_labels()) contents_->end_last_part(part_end_, frame_labels_.open());
   if (!recording_ || !needs_barrier_ || !primary_ || passes_.between_suspended()) return;
   VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -396,8 +397,10 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   return time;
 }
 
-void CommandBuffer::after_action(std::optional<TimeIndex> time) {
-  if (time) passes_.end_command_time(target(), *time);
+void CommandBuffer::after_action(store::Function function, std::optional<TimeIndex> time) {
+  if (!time) return;
+  const bool dispatches = store::function_info(function).kind == store::CallKind::Dispatch;
+  passes_.end_command_time(target(), *time, dispatches);
 }
 
 const RecordedRegions* CommandBuffer::regions() const {

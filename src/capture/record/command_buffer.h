@@ -285,12 +285,17 @@ class CommandBuffer {
   // after_action.
   std::optional<TimeIndex> before_action(store::Function function,
                                          std::initializer_list<int64_t> parameters);
-  void after_action(std::optional<TimeIndex> time);
+  void after_action(store::Function function, std::optional<TimeIndex> time);
   // Call this before a command that may run shaders and that the capture cannot count.
   void before_unknown_action(const char* name);
   // Call this before any other command that the GPU executes: a copy, for example.
   void before_other_work() {
     if (recording_) recording_->timestamps.separate();
+  }
+
+  // Call this after a barrier between compute shaders.
+  void after_compute_barrier() {
+    if (recording_) recording_->timestamps.after_compute_barrier();
   }
 
   void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);

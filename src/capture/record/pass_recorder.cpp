@@ -36,8 +36,12 @@ void PassRecorder::refuse_regions(Recording& recording) const {
   if (pass_) recording.passes[*pass_].regions.reset();
 }
 
-void PassRecorder::end_command_time(const PassTarget& to, TimeIndex time) const {
-  to.recording.timestamps.end(to.commands, timestamp_place(), time);
+void PassRecorder::end_command_time(const PassTarget& to, TimeIndex time, bool dispatches) const {
+  if (dispatches && scope_ == Scope::Outside) {
+    to.recording.timestamps.end_dispatch(to.commands, time);
+  } else {
+    to.recording.timestamps.end(to.commands, timestamp_place(), time);
+  }
 }
 
 void PassRecorder::reset(const VkCommandBufferInheritanceInfo* inherits) {

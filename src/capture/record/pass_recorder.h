@@ -64,7 +64,7 @@ class PassRecorder {
   void place(CommandRun& command) const;
   // The time of a draw in the open pass, or of a command outside of passes.
   std::optional<TimeIndex> begin_command_time(const PassTarget& to);
-  void end_command_time(const PassTarget& to, TimeIndex time) const;
+  void end_command_time(const PassTarget& to, TimeIndex time, bool dispatches) const;
 
  private:
   std::optional<TimeIndex> begin_time(const PassTarget& to);

@@ -39,6 +39,7 @@ Timestamps::~Timestamps() {
 
 std::optional<TimeIndex> Timestamps::begin(VkCommandBuffer command_buffer,
                                            const TimestampPlace& place) {
+  finish();
   const uint32_t begin = last_ ? *last_ : write(command_buffer, place);
   if (begin == kNone) return std::nullopt;
   times_.push_back({.begin = begin});
@@ -51,8 +52,32 @@ void Timestamps::end(VkCommandBuffer command_buffer, const TimestampPlace& place
   last_ = end == kNone ? std::nullopt : std::optional(end);
 }
 
-// All queries of a timestamp are in one pool; only the first one is read.
+void Timestamps::end_dispatch(VkCommandBuffer command_buffer, TimeIndex time) {
+  if (!pools_.barriers_hold_timestamps()) return end(command_buffer, {}, time);
+  const uint32_t end = take(command_buffer, {});
+  times_[time].end = end;
+  if (end == kNone) return last_.reset();
+  last_ = end;
+  open_ = command_buffer;
+}
+
+void Timestamps::write_open(VkPipelineStageFlagBits stage) {
+  if (open_ == VK_NULL_HANDLE) return;
+  pools_.table().CmdWriteTimestamp(std::exchange(open_, VK_NULL_HANDLE), stage,
+                                   chunks_[*last_ / TimestampPools::kQueries],
+                                   *last_ % TimestampPools::kQueries);
+}
+
 uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace& place) {
+  const uint32_t query = take(command_buffer, place);
+  if (query == kNone) return kNone;
+  pools_.table().CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                   chunks_.back(), query % TimestampPools::kQueries);
+  return query;
+}
+
+// All queries of a timestamp are in one pool; only the first one is read.
+uint32_t Timestamps::take(VkCommandBuffer command_buffer, const TimestampPlace& place) {
   const DeviceTable& table = pools_.table();
   if (queries_ + place.views > chunks_.size() * TimestampPools::kQueries) {
     if (place.in_pass && !host_reset_) return kNone;
@@ -62,8 +87,6 @@ uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace&
     chunks_.push_back(pool);
     if (!host_reset_) table.CmdResetQueryPool(command_buffer, pool, 0, TimestampPools::kQueries);
   }
-  table.CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunks_.back(),
-                          queries_ % TimestampPools::kQueries);
   return std::exchange(queries_, queries_ + place.views);
 }
 

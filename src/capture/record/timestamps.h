@@ -21,9 +21,15 @@ class TimestampPools {
  public:
   static constexpr uint32_t kQueries = 128;
 
-  // `host_reset`: the feature hostQueryReset is enabled.
-  TimestampPools(VkDevice device, const DeviceTable& table, bool host_reset)
-      : device_(device), table_(table), host_reset_(host_reset) {}
+  // `host_reset`: the feature hostQueryReset is enabled. `barriers_hold_timestamps`: behind a
+  // barrier that waits for earlier work, the driver writes timestamps of the top of the pipe only
+  // when that work is complete.
+  TimestampPools(VkDevice device, const DeviceTable& table, bool host_reset,
+                 bool barriers_hold_timestamps)
+      : device_(device),
+        table_(table),
+        host_reset_(host_reset),
+        barriers_hold_timestamps_(barriers_hold_timestamps) {}
 
   VkQueryPool borrow();  // null if the driver has none left
   void give_back(VkQueryPool pool);
@@ -32,11 +38,13 @@ class TimestampPools {
   VkDevice device() const { return device_; }
   const DeviceTable& table() const { return table_; }
   bool host_reset() const { return host_reset_ && table_.ResetQueryPool; }
+  bool barriers_hold_timestamps() const { return barriers_hold_timestamps_; }
 
  private:
   const VkDevice device_;
   const DeviceTable& table_;
   const bool host_reset_;
+  const bool barriers_hold_timestamps_;
   std::mutex mutex_;
   std::vector<VkQueryPool> free_;
 };
@@ -53,10 +61,12 @@ struct TimestampPlace {
 // The timestamps of one recording. One thread records them. They are read after the execution has
 // completed.
 //
-// All are written at the bottom of the pipe: each when all earlier work is complete. A time that
-// begins where another one has ended shares its timestamp, unless the command buffer has recorded
-// work in between. So the times of a queue add up, and no time is counted twice. The time of a
-// command includes what the barriers before it wait for.
+// Each is written when all earlier work is complete: at the bottom of the pipe, or at the top
+// behind a barrier that waits for that work, where the driver holds timestamps back there. The
+// bottom of the pipe would stop the GPU once more in front of the barrier. A time that begins where
+// another one has ended shares its timestamp, unless the command buffer has recorded work in
+// between. So the times of a queue add up, and no time is counted twice. The time of a command
+// includes what the barriers before it wait for.
 class Timestamps {
  public:
   // `simultaneous`: it may be submitted while it is pending, so only the GPU can reset its queries.
@@ -69,8 +79,17 @@ class Timestamps {
   // Begins a time. Returns nullopt if there are no queries.
   std::optional<TimeIndex> begin(VkCommandBuffer command_buffer, const TimestampPlace& place);
   void end(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time);
-  // The command buffer has recorded work that belongs to no time.
-  void separate() { last_.reset(); }
+  // Ends the time of a dispatch outside of render passes. The timestamp may follow later: call
+  // after_compute_barrier, and `finish` at the end of the command buffer.
+  void end_dispatch(VkCommandBuffer command_buffer, TimeIndex time);
+  // The command buffer has recorded a barrier between compute shaders.
+  void after_compute_barrier() { write_open(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT); }
+  void finish() { write_open(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT); }
+  // Call this before the command buffer records work that belongs to no time.
+  void separate() {
+    finish();
+    last_.reset();
+  }
   // Call this before each submission that executes the recording.
   void before_submit() const;
 
@@ -94,8 +113,10 @@ class Timestamps {
     uint64_t available = 0;
   };
 
-  // Returns the query, or kNone if there are none left.
+  // Return the query, or kNone if there are none left.
   uint32_t write(VkCommandBuffer command_buffer, const TimestampPlace& place);
+  uint32_t take(VkCommandBuffer command_buffer, const TimestampPlace& place);
+  void write_open(VkPipelineStageFlagBits stage);
   uint32_t used_of(size_t chunk) const;
   std::vector<Result> results(vk::OwnFailure& failure) const;
 
@@ -104,6 +125,7 @@ class Timestamps {
   std::vector<VkQueryPool> chunks_;
   uint32_t queries_ = 0;
   std::optional<uint32_t> last_;  // the query of the last timestamp, if no work has followed
+  VkCommandBuffer open_ = VK_NULL_HANDLE;  // where that timestamp is still to be written
   std::vector<Time> times_;
 };
 

@@ -1,0 +1,100 @@
+#include "capture/record/timestamps.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tally::capture {
+namespace {
+
+std::string written;
+
+DeviceTable logging_table() {
+  DeviceTable table{};
+  table.CreateQueryPool = [](VkDevice, const VkQueryPoolCreateInfo*, const VkAllocationCallbacks*,
+                             VkQueryPool* pool) {
+    *pool = reinterpret_cast<VkQueryPool>(uintptr_t{1});
+    return VK_SUCCESS;
+  };
+  table.DestroyQueryPool = [](VkDevice, VkQueryPool, const VkAllocationCallbacks*) {};
+  table.CmdResetQueryPool = [](VkCommandBuffer, VkQueryPool, uint32_t, uint32_t) {};
+  table.CmdWriteTimestamp = [](VkCommandBuffer, VkPipelineStageFlagBits stage, VkQueryPool,
+                               uint32_t query) {
+    written += stage == VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT ? " top" : " bottom";
+    written += std::to_string(query);
+  };
+  return table;
+}
+
+// Records two dispatches. The names are those of the commands, in order.
+class TwoDispatches : public testing::Test {
+ protected:
+  explicit TwoDispatches(bool barriers_hold_timestamps = true)
+      : table_(logging_table()), pools_(nullptr, table_, false, barriers_hold_timestamps) {
+    written.clear();
+  }
+  ~TwoDispatches() override { pools_.destroy_all(); }
+
+  template <typename Between>
+  std::string record(Between between) {
+    Timestamps timestamps(pools_, false);
+    dispatch(timestamps);
+    between(timestamps);
+    dispatch(timestamps);
+    timestamps.finish();
+    return written;
+  }
+
+  static void barrier(Timestamps& timestamps) {
+    written += " barrier";
+    timestamps.after_compute_barrier();
+  }
+
+ private:
+  static void dispatch(Timestamps& timestamps) {
+    const auto time = timestamps.begin(nullptr, {});
+    ASSERT_TRUE(time);
+    written += " dispatch";
+    timestamps.end_dispatch(reinterpret_cast<VkCommandBuffer>(uintptr_t{1}), *time);
+  }
+
+  const DeviceTable table_;
+  TimestampPools pools_;
+};
+
+class TwoOtherDispatches : public TwoDispatches {
+ protected:
+  TwoOtherDispatches() : TwoDispatches(false) {}
+};
+
+TEST_F(TwoDispatches, share_a_timestamp_at_the_top_of_the_pipe_behind_their_barrier) {
+  EXPECT_EQ(record(barrier), " bottom0 dispatch barrier top1 dispatch bottom2");
+}
+
+TEST_F(TwoDispatches, share_the_timestamp_behind_the_first_of_two_barriers) {
+  const auto barriers = [](Timestamps& timestamps) {
+    barrier(timestamps);
+    barrier(timestamps);
+  };
+  EXPECT_EQ(record(barriers), " bottom0 dispatch barrier top1 barrier dispatch bottom2");
+}
+
+TEST_F(TwoDispatches, share_a_timestamp_at_the_bottom_of_the_pipe_without_a_barrier) {
+  EXPECT_EQ(record([](Timestamps&) {}), " bottom0 dispatch bottom1 dispatch bottom2");
+}
+
+TEST_F(TwoDispatches, end_before_a_copy_between_them_although_a_barrier_follows) {
+  const auto copy = [](Timestamps& timestamps) {
+    timestamps.separate();
+    written += " copy";
+    barrier(timestamps);
+  };
+  EXPECT_EQ(record(copy), " bottom0 dispatch bottom1 copy barrier bottom2 dispatch bottom3");
+}
+
+TEST_F(TwoOtherDispatches, end_in_front_of_the_barrier_where_it_holds_no_timestamps_back) {
+  EXPECT_EQ(record(barrier), " bottom0 dispatch bottom1 barrier dispatch bottom2");
+}
+
+}  // namespace
+}  // namespace tally::capture
