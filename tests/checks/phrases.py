@@ -25,10 +25,22 @@ PHRASES = [
     (r"\bis told\b", "say who tells, or what is returned"),
     (r"\bwhat is named\b", "name it"),
     (r"\btakes it\b", "say what happens: uses, needs, copies"),
+    (r"\bof other people\b", "third-party"),
 ]
-PATTERNS = [(re.compile(pattern.replace(" ", r"\s+")), advice) for pattern, advice in PHRASES]
+# Only in documents: comments have other uses for these words.
+DOCUMENT_PHRASES = [
+    (r"\bhas to\b", "must"),
+    (r"(?<![Tt]here.)\bis no (?!longer\b|more\b)[a-z]+", "is not a"),
+    (r"\bof (?:its|their) own\b(?=[.,;:|)])", "separate, or put own before the noun"),
+    (r"\bof ours\b", "Tally's"),
+    (r"\bat hand\b", "say which"),
+    (r"\bbut for\b", "except"),
+]
+PATTERNS, DOCUMENT_PATTERNS = ([(re.compile(pattern.replace(" ", r"\s+")), advice) for pattern, advice in phrases]
+                               for phrases in (PHRASES, PHRASES + DOCUMENT_PHRASES))
 FOLDERS = ("src", "docs", "tests", "scripts", "include", "bench", "examples", "fuzz", "cmake", "packaging")
 PROSE = (".md", ".1", ".txt")
+DOCUMENTS = (".md", ".1")
 C_LIKE = (".h", ".cpp", ".c", ".inc", ".def", ".in", ".ts", ".mjs", ".js", ".css", ".comp", ".frag", ".vert", ".mesh", ".task", ".glsl",
           ".geom", ".tesc", ".tese", ".rgen", ".rahit", ".rchit", ".rmiss", ".rint", ".rcall", ".hlsl", ".qml")
 HASH = (".py", ".sh", ".cmake", ".yml", ".yaml", ".supp", "")
@@ -69,7 +81,7 @@ def blank_text(text):
 def hits(name, text):
     """(line, phrase, advice) of each banned phrase of a file. A phrase may go on in the next line of a comment."""
     prose = prose_of(name, text)
-    for pattern, advice in PATTERNS:
+    for pattern, advice in DOCUMENT_PATTERNS if name.endswith(DOCUMENTS) else PATTERNS:
         for match in pattern.finditer(prose):
             yield prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), advice
 
@@ -102,6 +114,9 @@ def self_test():
     assert found("a.cpp", 'f("Whether it runs");\n/* taken\n anew */\n') == [(1, "Whether"), (3, "anew")]
     assert found("a.py", "x = 1  # that of y\nbeside = 'anew'\n") == [(1, "that of"), (2, "anew")]
     assert found("a.cpp", 'By by; What what = f("of it", "What");\n') == []
+    assert found("a.md", "It has to be, is no file,\nhas a row of its own. Its own row is no longer\nthere. There is no file.\n") == [
+        (1, "has to"), (1, "is no file"), (2, "of its own")]
+    assert found("a.h", "// has to be a row of its own.\n") == []
 
 
 def main():
