@@ -1,5 +1,5 @@
 // The time of work on a calibrated device: numbers that `tally calibrate` measured, and the soft
-// maximum over resources that makes a time of them (docs/user/predict.md).
+// maximum over resources that makes a time of them (docs/reference/prediction.md).
 #pragma once
 
 #include <array>

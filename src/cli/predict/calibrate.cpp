@@ -154,7 +154,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->excludes(device)
       ->excludes(force);
   command->footer("Example: tally calibrate -o device.json\nIts kernels and the model: " +
-                  document("user/predict.md"));
+                  document("reference/prediction.md"));
   command->callback([options, &chosen] {
     chosen = [options] {
       return options->programs.empty() ? measure_device(*options) : add_programs(*options);

@@ -96,7 +96,7 @@ void add_predict(CLI::App& app, Action& chosen) {
       ->type_name("FORMAT");
   command->footer(
       "Example: tally predict --device device.json game.tally\n"
-      "The model and its limits: " +
+      "How to read it, and its limits: " +
       document("user/predict.md"));
   command->callback([options, &chosen] {
     chosen = [options] {
