@@ -17,48 +17,49 @@ namespace {
 
 constexpr std::array<FindingRule, 19> kRules = {{
     {"vertex-bound", "vertices take most of the work of draws",
-     "coarser levels of detail, culling of whole objects, index order for the vertex cache, work "
-     "moved to the application or to vertex formats"},
+     "coarser levels of detail, object culling, an index order for the vertex cache, work moved to "
+     "the application or to vertex formats"},
     {"fragment-bound", "fragments take most of the work of draws",
-     "a lower resolution or variable rate shading, cheaper shaders for what is far away, work "
-     "moved to vertices or to a texture"},
+     "a lower resolution or variable rate shading, cheaper shaders for distant objects, work moved "
+     "to vertices or to a texture"},
     {"overdraw", "a pass shades its pixels several times",
-     "opaque objects from front to back, a depth-only pass before, smaller transparent quads"},
+     "draw opaque objects front to back, add a depth prepass, shrink transparent quads"},
     {"bytes-requested", "fragments of a pass request many times the bytes of its attachments",
-     "smaller formats, fewer or separable taps, mip levels, values that neighbours share through a "
-     "smaller pass before"},
+     "smaller formats, fewer or separable taps, mip levels, a smaller earlier pass for values that "
+     "neighbours share"},
     {"discard", "fragments are discarded after they have run a part of their shader",
-     "test earlier in the shader, cut the geometry tighter, sort what discards behind the rest"},
+     "test earlier in the shader, fit the geometry tighter, draw objects that discard last"},
     {"loop-limit", "a loop nearly always runs until its limit, although it can end earlier",
-     "a lower limit, larger steps, a test that ends the loop earlier, a bound by the scene"},
+     "a lower limit, larger steps, an earlier exit test, a bound from the scene"},
     {"one-way-branch", "a branch always goes the same way",
      "a specialization constant or a permutation of the shader without the branch"},
-    {"never-ran", "functions of shaders that ran never ran themselves",
-     "leave them out of the shader: it takes registers and compile time for them"},
-    {"uniform-work", "invocations compute what is the same in all of them",
+    {"never-ran", "functions of shaders that ran were never called",
+     "remove them from the shader: they cost registers and compile time"},
+    {"uniform-work", "all invocations compute the same values",
      "compute it once: in the application, or in the vertex shader as a flat output"},
     {"low-simd-efficiency", "lanes of subgroups wait for other lanes",
-     "sort work so that neighbours take the same way, smaller divergent parts, compaction"},
-    {"tiny-commands", "most draws or dispatches have little work each",
-     "instances, larger batches, multi-draw, fewer and larger dispatches"},
+     "sort work so that neighbours take the same path, smaller divergent parts, compaction"},
+    {"tiny-commands", "most draws or dispatches are tiny",
+     "instancing, larger batches, multi-draw, fewer and larger dispatches"},
     {"small-workgroup", "workgroups are smaller than a subgroup of common hardware",
      "workgroups of 32, 64 or more invocations: the rest of a subgroup is idle otherwise"},
     {"empty-pass", "render passes clear or load attachments and draw nothing",
      "leave the pass out, or clear with the pass that draws"},
     {"overwritten-pass", "a pass clears what the pass before it stored",
-     "leave out the pass before, load its result, or store it only if something reads it"},
+     "leave out the earlier pass, load its result, or store it only if something reads it"},
     {"copy-pass", "a pass copies an image and does nothing else",
-     "draw to the destination in the pass before, read the source where the copy is read, or "
-     "resolve or blit it"},
-    {"same-code", "shaders differ in names and debug information alone",
+     "draw to the destination in the earlier pass, read the source instead of the copy, or resolve "
+     "or blit it"},
+    {"same-code", "shaders differ only in names and debug information",
      "one module, and one pipeline where the state allows it"},
     {"uncoalesced", "accesses touch at least twice the sectors of memory that their bytes fill",
-     "neighbours in a subgroup that access neighbours in memory: arrays of each member in place of "
-     "an array of structs, a transposition through workgroup memory"},
-    {"bank-conflicts", "accesses to workgroup memory wait for each other in its banks",
-     "a row that is one word longer, another order of the elements"},
+     "neighbours in a subgroup that access neighbours in memory: a structure of arrays, a "
+     "transposition through workgroup memory"},
+    {"bank-conflicts", "accesses to workgroup memory conflict in its banks",
+     "rows padded by one word, another order of the elements"},
     {"read-after-write", "invocations load what they have just stored",
-     "keep the value in a variable: the compiler may not know that nothing changes the memory"},
+     "keep the value in a variable: the compiler may not know that nothing else changes the "
+     "memory"},
 }};
 
 const FindingRule* rule_of(Rule rule) { return &kRules[static_cast<size_t>(rule)]; }
