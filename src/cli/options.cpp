@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "analysis/dataset/dataset.h"
+#include "analysis/diff/make_profile.h"
 #include "analysis/model/model.h"
 #include "analysis/tables/analyzer.h"
 #include "cli/command.h"

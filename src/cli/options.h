@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/diff/make_profile.h"
+#include "analysis/diff/profile.h"
 #include "analysis/model/device_model.h"
 #include "analysis/model/model.h"
 #include "analysis/source/shader_source.h"

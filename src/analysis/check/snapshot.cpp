@@ -15,8 +15,6 @@
 #include "analysis/diff/alignment.h"
 #include "analysis/diff/difference.h"
 #include "analysis/model/counts.h"
-#include "analysis/model/names.h"
-#include "analysis/tables/table_builder.h"
 #include "base/hash.h"
 #include "base/settings.h"
 #include "base/text.h"

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/model/metrics.h"
 #include "analysis/model/shader_code.h"
 #include "base/containers.h"
 

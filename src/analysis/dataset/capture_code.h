@@ -13,14 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/cost/block_totals.h"
 #include "analysis/cost/call_costs.h"
 #include "analysis/dataset/data_table.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/shader_code.h"
 #include "analysis/predict/prediction.h"
 #include "analysis/source/shader_source.h"
-#include "spirv/analysis/cost.h"
 
 namespace tally::analysis {
 

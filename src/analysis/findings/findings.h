@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/cost/block_totals.h"
 #include "analysis/source/shader_source.h"
 
 namespace tally::analysis {

@@ -11,7 +11,6 @@
 
 #include "analysis/model/device_model.h"
 #include "analysis/model/model.h"
-#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/cost.h"
 

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "analysis/cost/block_totals.h"
-#include "analysis/model/disassembly.h"
-#include "analysis/model/names.h"
 #include "analysis/tables/frame_counters.h"
 #include "analysis/tables/table_builder.h"
 #include "analysis/tables/tables.h"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <numeric>
 
-#include "analysis/model/counts.h"
 #include "analysis/tables/summary.h"
 #include "base/text.h"
 

@@ -24,7 +24,6 @@
 #include "capture/record/region_capture.h"
 #include "capture/send/packet_builder.h"
 #include "platform/process.h"
-#include "store/stream/clock.h"
 #include "vk/chain.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <shared_mutex>
 
-#include "base/log.h"
 #include "capture/send/reporter.h"
 #include "spirv/ir/module.h"
 #include "store/stream/clock.h"

@@ -27,7 +27,6 @@
 #include "capture/record/shaders.h"
 #include "capture/record/timestamps.h"
 #include "capture/submit/live_totals.h"
-#include "vk/handles.h"
 #include "vk/layer.h"
 
 namespace tally::capture {

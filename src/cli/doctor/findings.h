@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "cli/doctor/device_support.h"
 #include "cli/doctor/probe.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"

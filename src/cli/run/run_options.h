@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "cli/run/egl_injection.h"
 #include "cli/run/environment.h"
-#include "store/format/rows.h"
+#include "store/format/definition_rows.h"
 
 namespace tally::cli {
 

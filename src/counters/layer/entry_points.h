@@ -8,7 +8,6 @@
 
 #include "counters/layer/device.h"
 #include "counters/layer/offered_extensions.h"
-#include "vk/chain.h"
 #include "vk/handles.h"
 
 namespace tally::counters {

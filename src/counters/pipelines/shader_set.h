@@ -18,7 +18,6 @@
 #include "base/hash.h"
 #include "counters/base/device_table.h"
 #include "counters/layouts/pipeline_layout.h"
-#include "counters/pipelines/kept_create_info.h"
 #include "counters/pipelines/variants.h"
 #include "counters/shaders/instrumenter.h"
 #include "counters/shaders/program.h"

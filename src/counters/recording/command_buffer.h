@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "counters/features/queries/indirect_counts.h"
-#include "counters/memory/chunk.h"
 #include "counters/recording/action_recorder.h"
 #include "counters/shaders/program.h"
 

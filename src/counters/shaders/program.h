@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "catalogue/catalogue.h"
 #include "probe/record.h"
 #include "spirv/analysis/cost.h"
 #include "spirv/analysis/interface.h"

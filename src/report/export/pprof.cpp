@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "analysis/model/counts.h"
 #include "base/containers.h"
 #include "base/hash.h"
 #include "base/text.h"

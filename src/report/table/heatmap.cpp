@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "report/table/display_text.h"
+#include "analysis/model/names.h"
 
 namespace tally::report {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "report/table/display_text.h"
 #include "report/table/reports.h"
 
 namespace tally::report {

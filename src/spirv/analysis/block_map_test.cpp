@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "spirv/analysis/cfg.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "catalogue/catalogue.h"
 #include "probe/region.h"
 #include "spirv/testing/instrumented.h"
 

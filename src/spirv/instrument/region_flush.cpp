@@ -1,3 +1,4 @@
+#include "catalogue/catalogue.h"
 #include "spirv/instrument/region_counting.h"
 
 #include <algorithm>

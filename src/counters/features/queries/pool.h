@@ -11,7 +11,6 @@
 #include "counters/base/physical_device.h"
 #include "counters/memory/chunk.h"
 #include "counters/shaders/program.h"
-#include "probe/query.h"
 
 namespace tally::counters {
 

@@ -9,8 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "vk/handles.h"
-
 namespace tally::counters {
 namespace {
 

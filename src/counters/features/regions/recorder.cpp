@@ -6,6 +6,7 @@
 #include <bit>
 #include <span>
 
+#include "catalogue/catalogue.h"
 #include "counters/base/submission.h"
 #include "counters/features/regions/state.h"
 #include "vk/own_call.h"

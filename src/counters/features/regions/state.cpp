@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "catalogue/catalogue.h"
 #include "counters/base/driver_profile.h"
 #include "probe/region.h"
 #include "vk/chain.h"

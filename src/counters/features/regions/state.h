@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "catalogue/catalogue.h"
+#include "catalogue/counter.h"
 #include "counters/base/physical_device.h"
 #include "counters/features/regions/exclusive_mode.h"
 #include "counters/memory/device_memory.h"
