@@ -46,59 +46,25 @@ RealInputs::RealInputs(test::Context& context, const Capabilities& capabilities)
   draw_textures();
 }
 
-void RealInputs::bind(VkCommandBuffer commands, VkPipelineLayout layout,
-                      VkPipelineBindPoint point) const {
-  vkCmdBindDescriptorSets(commands, point, layout, 0, 1, &set_, 0, nullptr);
-}
-
 void RealInputs::make_set() {
-  const VkDevice device = context_.device();
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  std::vector<VkDescriptorPoolSize> sizes;
-  for (uint32_t i = 0; i < kBindings; ++i) {
+  for (uint32_t i = 0; i < kBindings; ++i)
     bindings.push_back({i, type_of(i), 1, VK_SHADER_STAGE_ALL, nullptr});
-    sizes.push_back({type_of(i), 1});
-  }
-  VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  layout.bindingCount = kBindings;
-  layout.pBindings = bindings.data();
-  VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-  test::check(vkCreateDescriptorSetLayout(device, &layout, nullptr, &layout_handle));
-  set_layout_ = {device, layout_handle};
-  VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  pool.maxSets = 1;
-  pool.poolSizeCount = kBindings;
-  pool.pPoolSizes = sizes.data();
-  VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-  test::check(vkCreateDescriptorPool(device, &pool, nullptr, &pool_handle));
-  pool_ = {device, pool_handle};
-  VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-  allocate.descriptorPool = pool_handle;
-  allocate.descriptorSetCount = 1;
-  allocate.pSetLayouts = set_layout_.address();
-  test::check(vkAllocateDescriptorSets(device, &allocate, &set_));
-
+  set_ = test::DescriptorSet(context_, bindings);
   for (uint32_t i = 0; i < kBindings; ++i) {
-    VkDescriptorBufferInfo buffer = {VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
-    VkDescriptorImageInfo image = {sampler_, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
-    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = set_;
-    write.dstBinding = i;
-    write.descriptorCount = 1;
-    write.descriptorType = type_of(i);
     if (i < kBuffers) {
-      buffer.buffer = buffers_[i];
-      write.pBufferInfo = &buffer;
+      const VkDescriptorBufferInfo buffer = {buffers_[i], 0, VK_WHOLE_SIZE};
+      set_.write(i, &buffer);
     } else {
-      image.imageView = images_[(i - kFirstTexture) % kTextures].view();
-      write.pImageInfo = &image;
+      const VkDescriptorImageInfo image = {
+          sampler_, images_[(i - kFirstTexture) % kTextures].view(), VK_IMAGE_LAYOUT_GENERAL};
+      set_.write(i, &image);
     }
-    vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
   }
 }
 
 void RealInputs::draw_textures() {
-  const VkDescriptorSetLayout set_layout = set_layout_;
+  const VkDescriptorSetLayout set_layout = layout();
   const auto layout = test::make_pipeline_layout(context_, {&set_layout, 1});
   const auto pipeline =
       test::make_compute_pipeline(context_, {.shader = {.code = inputs_comp}, .layout = layout});

@@ -15,8 +15,10 @@ class RealInputs {
   RealInputs(test::Context& context, const Capabilities& capabilities);
 
   VkExtent2D extent() const { return extent_; }  // of the textures
-  VkDescriptorSetLayout layout() const { return set_layout_; }
-  void bind(VkCommandBuffer commands, VkPipelineLayout layout, VkPipelineBindPoint point) const;
+  VkDescriptorSetLayout layout() const { return set_.layout(); }
+  void bind(VkCommandBuffer commands, VkPipelineLayout layout, VkPipelineBindPoint point) const {
+    set_.bind(commands, layout, point);
+  }
 
  private:
   void make_set();
@@ -27,9 +29,7 @@ class RealInputs {
   std::vector<DeviceBuffer> buffers_;
   std::vector<test::Image> images_;
   test::Sampler sampler_;
-  test::SetLayout set_layout_;
-  test::DescriptorPool pool_;
-  VkDescriptorSet set_ = VK_NULL_HANDLE;
+  test::DescriptorSet set_;
 };
 
 }  // namespace tally::bench

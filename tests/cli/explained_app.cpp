@@ -12,7 +12,6 @@
 #include "branch.frag.h"
 #include "brighter.frag.h"
 #include "copy.frag.h"
-#include "descriptor_sets.h"
 #include "discard.frag.h"
 #include "fetch.frag.h"
 #include "full.vert.h"

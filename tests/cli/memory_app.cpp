@@ -5,7 +5,6 @@
 #include <string>
 
 #include "columns.comp.h"
-#include "descriptor_sets.h"
 #include "pointers.comp.h"
 #include "reread.comp.h"
 #include "support/context.h"
@@ -40,29 +39,16 @@ void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row
 }
 
 // A descriptor set with an array of buffers.
-class ArraySet {
- public:
-  ArraySet(const Context& context, std::span<const VkBuffer> buffers) {
-    const auto count = static_cast<uint32_t>(buffers.size());
-    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count,
-                                                  VK_SHADER_STAGE_ALL, nullptr};
-    objects_ = make_set(context, {&binding, 1}, {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count});
-    std::vector<VkDescriptorBufferInfo> infos;
-    for (const VkBuffer buffer : buffers) infos.push_back({buffer, 0, VK_WHOLE_SIZE});
-    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = objects_.set;
-    write.descriptorCount = count;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = infos.data();
-    vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
-  }
-
-  VkDescriptorSetLayout layout() const { return objects_.layout; }
-  VkDescriptorSet set() const { return objects_.set; }
-
- private:
-  SetObjects objects_;
-};
+DescriptorSet make_array_set(const Context& context, std::span<const VkBuffer> buffers) {
+  const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                static_cast<uint32_t>(buffers.size()),
+                                                VK_SHADER_STAGE_ALL, nullptr};
+  DescriptorSet set(context, {&binding, 1});
+  std::vector<VkDescriptorBufferInfo> infos;
+  for (const VkBuffer buffer : buffers) infos.push_back({buffer, 0, VK_WHOLE_SIZE});
+  set.write(0, infos.data());
+  return set;
+}
 
 void run_pointers() {
   constexpr VkBufferUsageFlags kUsage =
@@ -73,7 +59,7 @@ void run_pointers() {
   const Buffer first(context, VkDeviceSize{4} * kInvocations);
   const Buffer second(context, VkDeviceSize{4} * kInvocations);
   const std::array<VkBuffer, 2> buffers = {first, second};
-  const ArraySet set(context, buffers);
+  const DescriptorSet set = make_array_set(context, buffers);
   const VkDescriptorSetLayout layout_of_set = set.layout();
   const PipelineLayout layout = make_pipeline_layout(context, {&layout_of_set, 1}, 16);
   const Pipeline pipeline =

@@ -43,7 +43,8 @@ class Renderer {
                          VK_FORMAT_R8G8B8A8_UNORM,
                          VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT}) {
     create_texture();
-    layout_ = make_pipeline_layout(context, {set_layout_.address(), 1}, 4);
+    const VkDescriptorSetLayout set_layout = set_.layout();
+    layout_ = make_pipeline_layout(context, {&set_layout, 1}, 4);
     vertex_ = read_words(folder_ + "/quad.vert.spv");
   }
 
@@ -71,36 +72,13 @@ class Renderer {
   void create_texture() {
     const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1,
                                                   VK_SHADER_STAGE_FRAGMENT_BIT, nullptr};
-    VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-    layout.bindingCount = 1;
-    layout.pBindings = &binding;
-    VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorSetLayout(context_.device(), &layout, nullptr, &layout_handle));
-    set_layout_ = {context_.device(), layout_handle};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1};
-    VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-    pool.maxSets = 1;
-    pool.poolSizeCount = 1;
-    pool.pPoolSizes = &size;
-    VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorPool(context_.device(), &pool, nullptr, &pool_handle));
-    pool_ = {context_.device(), pool_handle};
-    VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-    allocate.descriptorPool = pool_;
-    allocate.descriptorSetCount = 1;
-    allocate.pSetLayouts = set_layout_.address();
-    check(vkAllocateDescriptorSets(context_.device(), &allocate, &set_));
+    set_ = DescriptorSet(context_, {&binding, 1});
     VkSamplerCreateInfo sampler = {VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
     VkSampler sampler_handle = VK_NULL_HANDLE;
     check(vkCreateSampler(context_.device(), &sampler, nullptr, &sampler_handle));
     sampler_ = {context_.device(), sampler_handle};
     const VkDescriptorImageInfo image = {sampler_, grass_.view(), VK_IMAGE_LAYOUT_GENERAL};
-    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = set_;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-    write.pImageInfo = &image;
-    vkUpdateDescriptorSets(context_.device(), 1, &write, 0, nullptr);
+    set_.write(0, &image);
   }
 
   void clear_texture(VkCommandBuffer commands) const {
@@ -131,8 +109,7 @@ class Renderer {
       vkCmdSetScissor(commands, 0, 1, &half);
     }
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, layout_, 0, 1, &set_, 0,
-                            nullptr);
+    set_.bind(commands, layout_, VK_PIPELINE_BIND_POINT_GRAPHICS);
     for (const float depth : depths) {
       vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof(depth), &depth);
       vkCmdDraw(commands, 3, 1, 0, 0);
@@ -145,9 +122,7 @@ class Renderer {
   const std::set<std::string> options_;
   RenderTarget target_;
   Image grass_;
-  SetLayout set_layout_;
-  DescriptorPool pool_;
-  VkDescriptorSet set_ = VK_NULL_HANDLE;
+  DescriptorSet set_;
   Sampler sampler_;
   PipelineLayout layout_;
   std::vector<uint32_t> vertex_;

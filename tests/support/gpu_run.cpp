@@ -75,49 +75,21 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
 using Pointers = std::array<uint64_t, 2>;
 
 // The descriptor set with the pointers in a uniform buffer.
-class AddressSet {
+class AddressSet : public DescriptorSet {
  public:
   AddressSet(const Context& context, const Pointers& pointers)
-      : buffer_(context, 256, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT) {
+      : DescriptorSet(context, {&kBinding, 1}),
+        buffer_(context, 256, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT) {
     std::ranges::copy(pointers, buffer_.as<uint64_t>().begin());
-    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1,
-                                                  VK_SHADER_STAGE_ALL, nullptr};
-    VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-    layout.bindingCount = 1;
-    layout.pBindings = &binding;
-    VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorSetLayout(context.device(), &layout, nullptr, &layout_handle));
-    layout_ = {context.device(), layout_handle};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1};
-    VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-    pool.maxSets = 1;
-    pool.poolSizeCount = 1;
-    pool.pPoolSizes = &size;
-    VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorPool(context.device(), &pool, nullptr, &pool_handle));
-    pool_ = {context.device(), pool_handle};
-    VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-    allocate.descriptorPool = pool_handle;
-    allocate.descriptorSetCount = 1;
-    allocate.pSetLayouts = layout_.address();
-    check(vkAllocateDescriptorSets(context.device(), &allocate, &set_));
     const VkDescriptorBufferInfo info = {buffer_, 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = set_;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-    write.pBufferInfo = &info;
-    vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
+    write(0, &info);
   }
 
-  VkDescriptorSetLayout layout() const { return layout_; }
-  VkDescriptorSet set() const { return set_; }
-
  private:
+  static constexpr VkDescriptorSetLayoutBinding kBinding = {0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1,
+                                                            VK_SHADER_STAGE_ALL, nullptr};
+
   Buffer buffer_;
-  SetLayout layout_;
-  DescriptorPool pool_;
-  VkDescriptorSet set_ = VK_NULL_HANDLE;
 };
 
 // The location that passes the draw index from the vertex to the fragment stage, if there is one.

@@ -13,6 +13,12 @@
 
 namespace tally::test {
 
+// The code of a shader that a header holds.
+template <size_t N>
+std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
+  return {words, words + N};
+}
+
 // The device capabilities that instrumented code may use.
 struct DeviceAbilities {
   bool int64 = false;

@@ -5,6 +5,13 @@
 namespace tally::test {
 namespace {
 
+std::vector<VkDescriptorSetLayoutBinding> each_of(VkDescriptorType type, size_t count) {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (uint32_t i = 0; i < count; ++i)
+    bindings.push_back({i, type, 1, VK_SHADER_STAGE_ALL, nullptr});
+  return bindings;
+}
+
 // The shader modules of a pipeline's stages and the create infos that point to them.
 struct StageInfos {
   StageInfos(const Context& context, std::span<const Stage> stages) {
@@ -116,48 +123,73 @@ PipelineLayout make_pipeline_layout(const Context& context,
   return {context.device(), handle};
 }
 
-StorageSet::StorageSet(const Context& context, std::span<const VkBuffer> buffers) {
-  const auto count = static_cast<uint32_t>(buffers.size());
-  std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (uint32_t i = 0; i < count; ++i) {
-    bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_ALL, nullptr});
-  }
+DescriptorSet::DescriptorSet(const Context& context,
+                             std::span<const VkDescriptorSetLayoutBinding> bindings)
+    : device_(context.device()), bindings_(bindings.begin(), bindings.end()) {
   VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  layout.bindingCount = count;
+  layout.bindingCount = static_cast<uint32_t>(bindings.size());
   layout.pBindings = bindings.data();
   VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorSetLayout(context.device(), &layout, nullptr, &layout_handle));
-  layout_ = {context.device(), layout_handle};
+  check(vkCreateDescriptorSetLayout(device_, &layout, nullptr, &layout_handle));
+  layout_ = {device_, layout_handle};
 
-  const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count};
+  std::vector<VkDescriptorPoolSize> sizes;
+  for (const auto& binding : bindings)
+    sizes.push_back({binding.descriptorType, binding.descriptorCount});
   VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   pool.maxSets = 1;
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
+  pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
   VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorPool(context.device(), &pool, nullptr, &pool_handle));
-  pool_ = {context.device(), pool_handle};
+  check(vkCreateDescriptorPool(device_, &pool, nullptr, &pool_handle));
+  pool_ = {device_, pool_handle};
 
   VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocate.descriptorPool = pool_handle;
   allocate.descriptorSetCount = 1;
   allocate.pSetLayouts = layout_.address();
-  check(vkAllocateDescriptorSets(context.device(), &allocate, &set_));
-  for (uint32_t i = 0; i < count; ++i) {
-    const VkDescriptorBufferInfo buffer = {buffers[i], 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = set_;
-    write.dstBinding = i;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = &buffer;
-    vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
+  check(vkAllocateDescriptorSets(device_, &allocate, &set_));
+}
+
+void DescriptorSet::write(uint32_t binding, const VkDescriptorBufferInfo* buffers) const {
+  VkWriteDescriptorSet all = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+  all.pBufferInfo = buffers;
+  write(binding, all);
+}
+
+void DescriptorSet::write(uint32_t binding, const VkDescriptorImageInfo* images) const {
+  VkWriteDescriptorSet all = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+  all.pImageInfo = images;
+  write(binding, all);
+}
+
+void DescriptorSet::write(uint32_t binding, VkWriteDescriptorSet write) const {
+  write.dstSet = set_;
+  write.dstBinding = binding;
+  write.descriptorCount = bindings_[binding].descriptorCount;
+  write.descriptorType = bindings_[binding].descriptorType;
+  vkUpdateDescriptorSets(device_, 1, &write, 0, nullptr);
+}
+
+void DescriptorSet::bind(VkCommandBuffer commands, VkPipelineLayout layout,
+                         VkPipelineBindPoint point) const {
+  vkCmdBindDescriptorSets(commands, point, layout, 0, 1, &set_, 0, nullptr);
+}
+
+StorageSet::StorageSet(const Context& context, std::span<const VkBuffer> buffers)
+    : DescriptorSet(context, each_of(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers.size())) {
+  for (uint32_t i = 0; i < buffers.size(); ++i) {
+    const VkDescriptorBufferInfo whole = {buffers[i], 0, VK_WHOLE_SIZE};
+    write(i, &whole);
   }
 }
 
-void StorageSet::bind(VkCommandBuffer commands, VkPipelineLayout layout,
-                      VkPipelineBindPoint point) const {
-  vkCmdBindDescriptorSets(commands, point, layout, 0, 1, &set_, 0, nullptr);
+ImageSet::ImageSet(const Context& context, std::span<const VkImageView> views)
+    : DescriptorSet(context, each_of(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, views.size())) {
+  for (uint32_t i = 0; i < views.size(); ++i) {
+    const VkDescriptorImageInfo image = {VK_NULL_HANDLE, views[i], VK_IMAGE_LAYOUT_GENERAL};
+    write(i, &image);
+  }
 }
 
 Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info) {

@@ -25,21 +25,44 @@ PipelineLayout make_pipeline_layout(const Context& context,
                                     uint32_t push_bytes = 0,
                                     VkShaderStageFlags push_stages = VK_SHADER_STAGE_ALL);
 
-// One descriptor set in which binding i is the i-th storage buffer, visible to all stages.
-class StorageSet {
+// One descriptor set, with its layout and a pool of its own.
+class DescriptorSet {
+ public:
+  DescriptorSet() = default;
+  // Binding i is the i-th one.
+  DescriptorSet(const Context& context, std::span<const VkDescriptorSetLayoutBinding> bindings);
+  VkDescriptorSetLayout layout() const { return layout_; }
+  VkDescriptorSet set() const { return set_; }
+  // Writes all descriptors of a binding: one element for each.
+  void write(uint32_t binding, const VkDescriptorBufferInfo* buffers) const;
+  void write(uint32_t binding, const VkDescriptorImageInfo* images) const;
+  void bind(VkCommandBuffer commands, VkPipelineLayout layout,
+            VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_COMPUTE) const;
+
+ protected:
+  // `write` says what is written.
+  void write(uint32_t binding, VkWriteDescriptorSet write) const;
+
+ private:
+  VkDevice device_ = VK_NULL_HANDLE;
+  std::vector<VkDescriptorSetLayoutBinding> bindings_;
+  SetLayout layout_;
+  DescriptorPool pool_;
+  VkDescriptorSet set_ = VK_NULL_HANDLE;
+};
+
+// Binding i is the i-th storage buffer, visible to all stages.
+class StorageSet : public DescriptorSet {
  public:
   StorageSet(const Context& context, std::span<const VkBuffer> buffers);
   StorageSet(const Context& context, std::initializer_list<VkBuffer> buffers)
       : StorageSet(context, std::span(buffers.begin(), buffers.size())) {}
-  VkDescriptorSetLayout layout() const { return layout_; }
-  VkDescriptorSet set() const { return set_; }
-  void bind(VkCommandBuffer commands, VkPipelineLayout layout,
-            VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_COMPUTE) const;
+};
 
- private:
-  SetLayout layout_;
-  DescriptorPool pool_;
-  VkDescriptorSet set_ = VK_NULL_HANDLE;
+// Binding i is the i-th storage image, visible to all stages.
+class ImageSet : public DescriptorSet {
+ public:
+  ImageSet(const Context& context, std::span<const VkImageView> views);
 };
 
 struct ComputePipelineInfo {

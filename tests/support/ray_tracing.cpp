@@ -231,53 +231,19 @@ RayScene::RayScene(Context& context, std::span<const Rectangle> rectangles,
                std::span(&instance_count, 1));
 }
 
-RaySet::RaySet(const Context& context, const RayScene& scene, VkBuffer buffer) {
-  const VkDevice device = context.device();
-  const VkDescriptorSetLayoutBinding bindings[2] = {
-      {0, VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, 1, VK_SHADER_STAGE_ALL, nullptr},
-      {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_ALL, nullptr}};
-  VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  layout.bindingCount = 2;
-  layout.pBindings = bindings;
-  VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorSetLayout(device, &layout, nullptr, &layout_handle));
-  layout_ = SetLayout(device, layout_handle);
+constexpr VkDescriptorSetLayoutBinding kRayBindings[] = {
+    {0, VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, 1, VK_SHADER_STAGE_ALL, nullptr},
+    {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_ALL, nullptr}};
 
-  const VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, 1},
-                                         {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1}};
-  VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  pool.maxSets = 1;
-  pool.poolSizeCount = 2;
-  pool.pPoolSizes = sizes;
-  VkDescriptorPool pool_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorPool(device, &pool, nullptr, &pool_handle));
-  pool_ = DescriptorPool(device, pool_handle);
-
-  VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-  allocate.descriptorPool = pool_;
-  allocate.descriptorSetCount = 1;
-  allocate.pSetLayouts = layout_.address();
-  check(vkAllocateDescriptorSets(device, &allocate, &set_));
+RaySet::RaySet(const Context& context, const RayScene& scene, VkBuffer buffer)
+    : DescriptorSet(context, kRayBindings) {
   VkWriteDescriptorSetAccelerationStructureKHR structure = {
       VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR};
   structure.accelerationStructureCount = 1;
   structure.pAccelerationStructures = scene.handle();
+  write(0, VkWriteDescriptorSet{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, &structure});
   const VkDescriptorBufferInfo whole = {buffer, 0, VK_WHOLE_SIZE};
-  VkWriteDescriptorSet writes[2] = {{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, &structure},
-                                    {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET}};
-  for (uint32_t i = 0; i < 2; ++i) {
-    writes[i].dstSet = set_;
-    writes[i].dstBinding = i;
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = bindings[i].descriptorType;
-  }
-  writes[1].pBufferInfo = &whole;
-  vkUpdateDescriptorSets(device, 2, writes, 0, nullptr);
-}
-
-void RaySet::bind(VkCommandBuffer commands, VkPipelineLayout layout,
-                  VkPipelineBindPoint point) const {
-  vkCmdBindDescriptorSets(commands, point, layout, 0, 1, &set_, 0, nullptr);
+  write(1, &whole);
 }
 
 Pipeline make_ray_pipeline(const Context& context, const RayPipelineInfo& info) {

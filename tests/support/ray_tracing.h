@@ -84,17 +84,13 @@ class RayScene {
 };
 
 // A set with the scene at binding 0 and a storage buffer at binding 1.
-class RaySet {
+class RaySet : public DescriptorSet {
  public:
   RaySet(const Context& context, const RayScene& scene, VkBuffer buffer);
-  VkDescriptorSetLayout layout() const { return layout_; }
   void bind(VkCommandBuffer commands, VkPipelineLayout layout,
-            VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) const;
-
- private:
-  SetLayout layout_;
-  DescriptorPool pool_;
-  VkDescriptorSet set_ = VK_NULL_HANDLE;
+            VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) const {
+    DescriptorSet::bind(commands, layout, point);
+  }
 };
 
 // A shader group by the indices of its stages.

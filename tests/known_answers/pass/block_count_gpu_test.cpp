@@ -31,11 +31,6 @@ namespace {
 using spirv::Counting;
 using spirv::Placement;
 
-template <size_t N>
-std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
-  return {words, words + N};
-}
-
 // The driver decides how subgroups split and reconverge, but a block cannot be executed by an empty
 // subgroup.
 void expect_plausible_subgroups(const spirv::BlockCounts& counts) {

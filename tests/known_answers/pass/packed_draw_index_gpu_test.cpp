@@ -14,11 +14,6 @@ namespace {
 using spirv::Counting;
 using spirv::Placement;
 
-template <size_t N>
-std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
-  return {words, words + N};
-}
-
 const std::vector<Draw> kDraws = {{.vertices = 3, .instances = 1},
                                   {.vertices = 3, .instances = 1},
                                   {.vertices = 21, .instances = 9},
