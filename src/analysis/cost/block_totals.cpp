@@ -441,11 +441,6 @@ std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMa
   return CostAttribution(code, lines, variant, totals, metrics).run();
 }
 
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
-                                    const BlockTotals& totals, const std::vector<Metric>& metrics) {
-  return line_values(code, code.map, variant, totals, metrics);
-}
-
 std::vector<uint64_t> instruction_values(const spirv::CostModel& model, const ShaderCode& code,
                                          size_t instruction, uint32_t variant, size_t block,
                                          const BlockTotals& totals,

@@ -179,9 +179,6 @@ std::map<LineInstance, uint32_t> most_executed_blocks(const ShaderCode& code,
 std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
                                     uint32_t variant, const BlockTotals& totals,
                                     const std::vector<Metric>& metrics);
-// Costs by the lines of the debug information.
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
-                                    const BlockTotals& totals, const std::vector<Metric>& metrics);
 
 // The values of one instruction, an index of the module, of a block. `model` comes from the same
 // module.

@@ -244,7 +244,6 @@ void add_memory_lines(uint32_t variant, const ShaderCode& code,
     line.variant = variant, line.block = place.block, line.location = place.location;
     line.resource = resource_text(code.module, *access);
     line.access = access_text(access->kind);
-    line.is_shared = access->storage == spv::StorageClass::Workgroup;
     size_t at = lines.size();
     if (line.location) {
       at = known

@@ -34,7 +34,6 @@ struct MemoryLine {
   uint32_t block = 0;  // of the first access
   std::optional<spirv::SourceLocation> location;
   std::string resource, access;
-  bool is_shared = false;
   uint64_t bytes = 0, subgroups = 0;
   uint64_t sectors = 0, extra_passes = 0, texels = 0;
 };

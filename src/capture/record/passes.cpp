@@ -297,8 +297,6 @@ void PassRegistry::add(VkFramebuffer handle, const VkFramebufferCreateInfo& info
                        const Images* images) {
   auto framebuffer =
       std::make_shared<Framebuffer>(connection_, "VkFramebuffer", vk::handle_bits(handle));
-  framebuffer->width = info.width;
-  framebuffer->height = info.height;
   framebuffer->layers = info.layers;
   framebuffer->imageless = (info.flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) != 0;
   for (uint32_t i = 0; images && !framebuffer->imageless && i < info.attachmentCount; ++i) {

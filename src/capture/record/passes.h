@@ -85,8 +85,6 @@ struct RenderPass : Object {
 
 struct Framebuffer : Object {
   using Object::Object;
-  uint32_t width = 0;
-  uint32_t height = 0;
   uint32_t layers = 0;
   bool imageless = false;
   std::vector<std::shared_ptr<const ImageView>> views;  // null if unknown

@@ -266,7 +266,6 @@ class Recording {
   const std::shared_ptr<Object>& command_buffer() const { return command_buffer_; }
   int64_t number() const { return number_; }
   bool simultaneous() const { return simultaneous_; }
-  uint32_t results() const { return results_; }
   // True if it has values that its next execution overwrites.
   bool has_regions() const;
 

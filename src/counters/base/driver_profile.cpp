@@ -1,7 +1,5 @@
 #include "counters/base/driver_profile.h"
 
-#include <fmt/format.h>
-
 #include "counters/base/physical_device.h"
 #include "vk/pipeline.h"
 
@@ -143,25 +141,6 @@ DriverProfile driver_profile(const PhysicalDevice& gpu) {
 VkShaderStageFlags subgroup_counting_stages(const PhysicalDevice& gpu) {
   const bool hangs = driver_profile(gpu).hangs_in_subgroup_traces;
   return gpu.subgroup_stages & ~(hangs ? vk::kRayTracingStages : 0);
-}
-
-std::string workarounds_markdown() {
-  std::string text =
-      "| workaround | driver | seen on | the driver | the layer | reproduction | can go |\n"
-      "| --- | --- | --- | --- | --- | --- | --- |\n";
-  for (const Workaround& row : kWorkarounds) {
-    std::string range(row.driver_name);
-    const auto limit = [&](const char* word, uint32_t version) {
-      if (version == 0) return;
-      range += fmt::format(" {} {}.{}", word, VK_API_VERSION_MAJOR(version),
-                           VK_API_VERSION_MINOR(version));
-    };
-    limit("from", row.from);
-    limit("before", row.before);
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", row.name, range, row.seen,
-                        row.driver_does, row.layer_does, row.reproduction, row.goes);
-  }
-  return text;
 }
 
 }  // namespace tally::counters

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace tally::counters {
@@ -46,6 +45,5 @@ std::span<const Workaround> workarounds();
 DriverProfile driver_profile(const PhysicalDevice& gpu);
 // The stages whose shaders may add up their counts with subgroup operations.
 VkShaderStageFlags subgroup_counting_stages(const PhysicalDevice& gpu);
-std::string workarounds_markdown();
 
 }  // namespace tally::counters

@@ -1,5 +1,6 @@
 #include "counters/base/physical_device.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -202,6 +203,25 @@ TEST_F(PhysicalDeviceTest, nvidia_does_not_add_up_rays_with_subgroup_operations)
   EXPECT_NE(gpu.subgroup_stages & VK_SHADER_STAGE_RAYGEN_BIT_KHR, 0u);
   EXPECT_EQ(subgroup_counting_stages(gpu) & VK_SHADER_STAGE_RAYGEN_BIT_KHR, 0u);
   EXPECT_NE(subgroup_counting_stages(gpu) & VK_SHADER_STAGE_COMPUTE_BIT, 0u);
+}
+
+std::string workarounds_markdown() {
+  std::string text =
+      "| workaround | driver | seen on | the driver | the layer | reproduction | can go |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const Workaround& row : workarounds()) {
+    std::string range(row.driver_name);
+    const auto limit = [&](const char* word, uint32_t version) {
+      if (version == 0) return;
+      range += fmt::format(" {} {}.{}", word, VK_API_VERSION_MAJOR(version),
+                           VK_API_VERSION_MINOR(version));
+    };
+    limit("from", row.from);
+    limit("before", row.before);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", row.name, range, row.seen,
+                        row.driver_does, row.layer_does, row.reproduction, row.goes);
+  }
+  return text;
 }
 
 TEST(Workarounds, stand_on_the_page_of_drivers) {

@@ -75,8 +75,6 @@ struct OfferedExtension {
   bool (*has_feature)(const PhysicalDevice& gpu, uint32_t feature) = nullptr;
   // When its own commands exist. Always: it has none.
   HookCondition commands = HookCondition::Always;
-  // The setting with which the layer also implements it where the driver does. Empty: none.
-  std::string_view forced_by;
 };
 
 std::span<const OfferedExtension> offered_extensions();

@@ -24,12 +24,6 @@ bool has_counters_of(const Program& program, VkShaderStageFlagBits stage, uint32
   });
 }
 
-// Adds stages that run uncounted.
-void add_uncounted(Program& program, VkShaderStageFlags stages) {
-  program.uncounted |= stages;
-  program.uncounted_outputs |= stages;
-}
-
 struct Pipelines {
   using Handle = VkPipeline;
   using Object = Pipeline;
@@ -305,7 +299,7 @@ class SetOf : public ExecutionSet {
       if (best.blocks) {
         Kind::add(*program, *entry.known, best, i);
       } else {
-        add_uncounted(*program, VK_SHADER_STAGE_ALL);
+        program->uncounted = program->uncounted_outputs = VK_SHADER_STAGE_ALL;
       }
     }
     return program;

@@ -39,8 +39,6 @@ class TaggedRecordPointers {
   uint32_t as_u64(InstructionBuilder& code, uint32_t pointer) const;
   // ... as two 32-bit words.
   uint32_t as_words(InstructionBuilder& code, uint32_t pointer) const;
-  // Two 32-bit words, or one 64-bit word where lavapipe would have to make one of two.
-  uint32_t type() const { return type_; }
 
  private:
   explicit TaggedRecordPointers(PassContext& context);

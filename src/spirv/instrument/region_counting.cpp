@@ -167,7 +167,8 @@ Status RegionCounting::plan() {
     if (!masked_) add_byte_value(Number::HelperInvocations, kHelpers);
     if (context_.options.regions->subgroup_clock) {
       clock_ = new_variable();
-      add_variable_value(Number::ShaderClock, clock_);
+      values_.push_back(
+          {.accumulator = accumulator_of(Number::ShaderClock), .terms = {{clock_, 1}}});
     }
   }
   const bool discards = std::ranges::any_of(context_.graph.exits, [&](const Exit& exit) {
@@ -185,10 +186,6 @@ Status RegionCounting::plan() {
 uint32_t RegionCounting::new_variable() {
   variables_.push_back(editor_.new_private_variable(context_.entry, u32_, constant(0)));
   return static_cast<uint32_t>(variables_.size() - 1);
-}
-
-void RegionCounting::add_variable_value(Number number, uint32_t variable) {
-  values_.push_back({.accumulator = accumulator_of(number), .terms = {{variable, 1}}});
 }
 
 void RegionCounting::add_byte_value(Number number, Byte byte) {

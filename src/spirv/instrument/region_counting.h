@@ -15,7 +15,6 @@
 #include <span>
 #include <vector>
 
-#include "catalogue/catalogue.h"
 #include "probe/region.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/instrument/context.h"
@@ -273,7 +272,6 @@ class RegionCounting : WordCode {
 
   bool only_invocations() const { return context_.options.regions->only_invocations; }
   uint32_t new_variable();
-  void add_variable_value(catalogue::Number number, uint32_t variable);
   void add_byte_value(catalogue::Number number, Byte byte);
 
   template <typename Body>

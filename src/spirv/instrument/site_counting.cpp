@@ -52,7 +52,7 @@ void SiteCounting::insert_clock(size_t number) {
   }
   for (const uint32_t at : site.ends) {
     InstructionBuilder code = editor_.new_code();
-    code.call(none_, end_clock_, {constant(site.first_counter), code.load(u32_, starts_[number])});
+    end_clock(code, number);
     editor_.insert_before(at, code);
   }
 }

@@ -58,7 +58,6 @@ class Editor {
   // Raises the version if it is lower. From 1.4 on, an entry point lists every variable that it
   // uses; write() completes the lists if the version passes 1.4.
   void raise_version(uint32_t version);
-  uint32_t version() const { return version_; }
   void add_capability(spv::Capability capability);
   // Adds an extension unless the version is at least `core_since`, which made it part of the core
   // (0: never).

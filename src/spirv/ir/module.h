@@ -161,8 +161,6 @@ struct EntryPoint {
 // in Module::blocks().
 struct Function {
   uint32_t id;
-  uint32_t type_id;  // of its result
-  uint32_t function_type_id;
   uint32_t begin, end;
   uint32_t first_block, block_count;
 };

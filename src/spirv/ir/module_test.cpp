@@ -109,7 +109,7 @@ TEST(module, ids_lead_to_definitions_names_and_decorations) {
   const uint32_t main = module.functions()[0].id;
   EXPECT_EQ(module.name_of(main), "main");
   EXPECT_EQ(module.function_index(main), 0u);
-  EXPECT_EQ(module.name_of(module.functions()[0].type_id), "");
+  EXPECT_EQ(module.name_of(module.instruction(module.functions()[0].begin).type_id()), "");
   uint32_t x = 0;
   for (uint32_t id = 0; id < module.bound(); ++id) {
     if (module.name_of(id) == "x") x = id;

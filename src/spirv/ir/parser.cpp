@@ -551,8 +551,7 @@ Status ModuleParser::structure(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case spv::Op::OpFunction:
       in_function_ = true;
-      module_.functions_.push_back({instruction.result_id(), instruction.type_id(),
-                                    instruction.operand(1), index(), kNone,
+      module_.functions_.push_back({instruction.result_id(), index(), kNone,
                                     static_cast<uint32_t>(module_.blocks_.size()), 0});
       return {};
     case spv::Op::OpFunctionEnd:

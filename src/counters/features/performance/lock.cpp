@@ -72,9 +72,4 @@ bool ProfilingLock::release() {
   return true;
 }
 
-bool ProfilingLock::held() const {
-  const std::lock_guard lock(mutex_);
-  return held_;
-}
-
 }  // namespace tally::counters

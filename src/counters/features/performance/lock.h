@@ -32,13 +32,12 @@ class ProfilingLock {
   VkResult acquire(uint64_t timeout_ns);
   // Returns whether the device held it.
   bool release();
-  bool held() const;
 
  private:
   VkResult acquire_both(uint64_t timeout_ns);
 
   const DriverLock driver_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   bool asking_ = false;  // a thread is inside acquire_both()
   bool held_ = false;

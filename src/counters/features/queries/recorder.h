@@ -132,7 +132,6 @@ class QueryRecorder {
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request,
                         const NamedMemory& target);
-  bool active() const { return !active_.empty() || inherited_.any() || feedback_.active(); }
   // True if a query counts commands.
   bool counts_commands() const {
     return active_.count_commands() || inherited_.any() || feedback_.active();

@@ -124,7 +124,6 @@ VkResult RegionRecorder::begin_pass(RegionRequest request) {
   subpass_ = 0;
   if (request.instance.resuming && suspended_) {
     current_ = std::exchange(suspended_, nullptr);
-    current_->suspended = false;
     current_->request.instance.suspending = request.instance.suspending;
     return VK_SUCCESS;
   }
@@ -166,7 +165,6 @@ void RegionRecorder::end_pass() {
   RegionPass* pass = std::exchange(current_, nullptr);
   if (!pass) return;
   if (pass->request.instance.suspending) {
-    pass->suspended = true;
     suspended_ = pass;
     return;
   }

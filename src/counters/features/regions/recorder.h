@@ -98,7 +98,6 @@ struct RegionPass {
   SecondaryLinks links;           // none if the pass can have no secondaries
   RegionDraws draws;
   bool began_elsewhere = false;  // it resumes a pass of another command buffer
-  bool suspended = false;
   bool enabled = true;
 
   // Allocates and fills the blocks, but for the addresses of accumulators and tables.
