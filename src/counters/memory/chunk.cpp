@@ -145,12 +145,10 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size, uint32_t allowed_types) {
       .queueFamilyIndexCount = shared ? static_cast<uint32_t>(context_.queue_families.size()) : 0,
       .pQueueFamilyIndices = shared ? context_.queue_families.data() : nullptr,
   };
-  VkResult result =
-      vk::own("vkCreateBuffer",
-              context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_), buffer_);
-  if (result != VK_SUCCESS) return result;
-  result = allocate(use, allowed_types);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkCreateBuffer",
+                    context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_),
+                    buffer_));
+  TALLY_TRY(allocate(use, allowed_types));
   if (has_address(use)) {
     const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                             .buffer = buffer_};
@@ -160,8 +158,9 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size, uint32_t allowed_types) {
   }
   if (!is_mapped(use)) return VK_SUCCESS;
   void* mapped = nullptr;
-  result = vk::own("vkMapMemory", context_.next->MapMemory(context_.device, memory_, 0,
-                                                           VK_WHOLE_SIZE, 0, &mapped));
+  const VkResult result =
+      vk::own("vkMapMemory",
+              context_.next->MapMemory(context_.device, memory_, 0, VK_WHOLE_SIZE, 0, &mapped));
   if (result == VK_SUCCESS) host_ = static_cast<std::byte*>(mapped);
   return result;
 }

@@ -118,17 +118,17 @@ VkResult WordPool::make_set(Slab& slab) {
                                         .maxSets = 1,
                                         .poolSizeCount = 1,
                                         .pPoolSizes = &size};
-  VkResult result =
-      vk::own("vkCreateDescriptorPool",
-              next.CreateDescriptorPool(context_.device, &pool, nullptr, &slab.pool), slab.pool);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkCreateDescriptorPool",
+                    next.CreateDescriptorPool(context_.device, &pool, nullptr, &slab.pool),
+                    slab.pool));
   const VkDescriptorSetAllocateInfo allocate{
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
       .descriptorPool = slab.pool,
       .descriptorSetCount = 1,
       .pSetLayouts = &layout};
-  result = vk::own("vkAllocateDescriptorSets",
-                   next.AllocateDescriptorSets(context_.device, &allocate, &slab.set));
+  const VkResult result =
+      vk::own("vkAllocateDescriptorSets",
+              next.AllocateDescriptorSets(context_.device, &allocate, &slab.set));
   if (result != VK_SUCCESS) {
     next.DestroyDescriptorPool(context_.device, slab.pool, nullptr);
     return result;

@@ -44,12 +44,11 @@ VkResult Transfer::take_idle_job(Job& job) {
                                          .commandPool = pool_,
                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                          .commandBufferCount = 1};
-  VkResult result = vk::own("vkAllocateCommandBuffers", context_.next->AllocateCommandBuffers(
-                                                            context_.device, &info, &job.commands));
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkAllocateCommandBuffers",
+                    context_.next->AllocateCommandBuffers(context_.device, &info, &job.commands)));
   if (context_.set_loader_data) context_.set_loader_data(context_.device, job.commands);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result =
+  const VkResult result =
       vk::own("vkCreateFence",
               context_.next->CreateFence(context_.device, &fence, nullptr, &job.fence), job.fence);
   if (result != VK_SUCCESS)
@@ -72,9 +71,8 @@ VkResult Transfer::record_job(const Job& job, const std::function<void(VkCommand
 
 VkResult Transfer::submit(const std::function<void(VkCommandBuffer)>& record, Job& job) {
   const std::lock_guard lock(mutex_);
-  VkResult result = take_idle_job(job);
-  if (result != VK_SUCCESS) return result;
-  result = record_job(job, record);
+  TALLY_TRY(take_idle_job(job));
+  VkResult result = record_job(job, record);
   if (result == VK_SUCCESS) {
     const VkSubmitInfo info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                             .commandBufferCount = 1,

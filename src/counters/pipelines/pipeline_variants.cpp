@@ -203,11 +203,10 @@ class VariantBuilder {
   VkResult compile(VkPipelineCache cache, PipelineVariant& made) {
     if (stages_.lacks_module()) return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkPipeline handle = VK_NULL_HANDLE;
-    const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
-    if (result != VK_SUCCESS) return result;
+    TALLY_TRY(create_pipelines(state_, cache, 1, &info_, nullptr, &handle));
     made.handle = handle;
     made.program = program_;
-    return result;
+    return VK_SUCCESS;
   }
   // False if a recording has to try it, and report what fails.
   bool complete() const { return !libraries_ || libraries_->complete(); }

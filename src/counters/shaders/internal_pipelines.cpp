@@ -77,16 +77,14 @@ VkResult InternalPipelines::make_one(std::span<const uint32_t> code,
                                      std::span<const uint32_t> constants, bool heaps,
                                      VkPipeline& pipeline) {
   if (pipeline != VK_NULL_HANDLE) return VK_SUCCESS;
-  VkResult result = heaps ? VK_SUCCESS : make_layout();
-  if (result != VK_SUCCESS) return result;
+  if (!heaps) TALLY_TRY(make_layout());
   const std::vector<uint32_t> words = with_offset(code, heaps ? offsets_.data : offsets_.constants);
   const VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                              .codeSize = words.size() * sizeof(uint32_t),
                                              .pCode = words.data()};
   VkShaderModule module = VK_NULL_HANDLE;
-  result = vk::own("vkCreateShaderModule",
-                   next_.CreateShaderModule(device_, &module_info, nullptr, &module), module);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkCreateShaderModule",
+                    next_.CreateShaderModule(device_, &module_info, nullptr, &module), module));
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
   const VkSpecializationInfo specialization{static_cast<uint32_t>(entries.size()), entries.data(),
@@ -103,7 +101,7 @@ VkResult InternalPipelines::make_one(std::span<const uint32_t> code,
                 .pName = "main",
                 .pSpecializationInfo = &specialization},
       .layout = heaps ? VK_NULL_HANDLE : layout_};
-  result =
+  const VkResult result =
       vk::own("vkCreateComputePipelines",
               next_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
               pipeline);

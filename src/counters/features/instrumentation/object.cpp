@@ -206,8 +206,7 @@ VkResult Instrumentation::plan_gather(const RecordRange& range, RecordRange::Res
   VkDeviceSize bytes = 0;
   for (const RecordRun& run : runs) bytes += run.count * all_slots_bytes(*run.first.program, 0);
   const std::lock_guard lock(mutex_);
-  const VkResult reserved = reserve_locked(bytes, results);
-  if (reserved != VK_SUCCESS) return reserved;
+  TALLY_TRY(reserve_locked(bytes, results));
   const RecordPage& target_page = result_pages_[results.page];
   RecordPool::zero(target_page, results.offset, results.offset + bytes);
   VkDeviceAddress target = target_page.address + results.offset;

@@ -57,9 +57,8 @@ VkResult RecordGather::record(const InternalCommands& commands,
   const Header header{static_cast<uint32_t>(runs.size()), share_out(runs)};
   RecordRange::Results place;
   RecordPage page;
-  result = ranges.front().object->reserve_results(sizeof header + runs.size() * sizeof(GatherRun),
-                                                  place, page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(ranges.front().object->reserve_results(sizeof header + runs.size() * sizeof(GatherRun),
+                                                   place, page));
   std::byte* const target = page.chunk->host() + page.offset + place.offset;
   std::memcpy(target, &header, sizeof header);
   std::memcpy(target + sizeof header, runs.data(), runs.size() * sizeof(GatherRun));

@@ -76,20 +76,17 @@ VkResult ClockReader::initialize(const QueuePlace& queue) {
   if (!memory_) return result;
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .queueFamilyIndex = queue.family};
-  result = vk::own("vkCreateCommandPool",
-                   next.CreateCommandPool(context_.device, &pool, nullptr, &pool_), pool_);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkCreateCommandPool",
+                    next.CreateCommandPool(context_.device, &pool, nullptr, &pool_), pool_));
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result =
-      vk::own("vkCreateFence", next.CreateFence(context_.device, &fence, nullptr, &fence_), fence_);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkCreateFence", next.CreateFence(context_.device, &fence, nullptr, &fence_),
+                    fence_));
   const VkCommandBufferAllocateInfo buffers{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                             .commandPool = pool_,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                             .commandBufferCount = 1};
-  result = vk::own("vkAllocateCommandBuffers",
-                   next.AllocateCommandBuffers(context_.device, &buffers, &commands_));
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkAllocateCommandBuffers",
+                    next.AllocateCommandBuffers(context_.device, &buffers, &commands_)));
   queue_ = context_.find_queue(queue);
   if (context_.set_loader_data) context_.set_loader_data(context_.device, commands_);
   return record();
@@ -118,12 +115,10 @@ VkResult ClockReader::read_once(Reading& reading) {
                             .commandBufferCount = 1,
                             .pCommandBuffers = &commands_};
   const Clock::time_point before = Clock::now();
-  VkResult result = vk::own("vkQueueSubmit", next.QueueSubmit(queue_, 1, &submit, fence_));
-  if (result != VK_SUCCESS) return result;
-  result = vk::wait_for_own_fence(next, context_.device, fence_, UINT64_MAX);
+  TALLY_TRY(vk::own("vkQueueSubmit", next.QueueSubmit(queue_, 1, &submit, fence_)));
+  TALLY_TRY(vk::wait_for_own_fence(next, context_.device, fence_, UINT64_MAX));
   reading.error = Clock::now() - before;
   reading.middle = before + reading.error / 2;
-  if (result != VK_SUCCESS) return result;
   memory_->invalidate(0, kBytes);
   std::memcpy(&reading.ticks, memory_->host() + probe::kQuerySlotHeader, sizeof reading.ticks);
   return vk::own("vkResetFences", next.ResetFences(context_.device, 1, &fence_));
@@ -205,12 +200,10 @@ VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, const QueuePlace& qu
                                  ClockReading& reading) {
   ClockReader reader(context_, program_);
   ClockReader::Reading first, second;
-  VkResult result = reader.initialize(queue);
-  if (result == VK_SUCCESS) result = reader.read(first);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(reader.initialize(queue));
+  TALLY_TRY(reader.read(first));
   std::this_thread::sleep_for(kInterval);
-  result = reader.read(second);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(reader.read(second));
   using Nanoseconds = std::chrono::duration<double, std::nano>;
   const double period = timestamp_period(gpu);
   const uint64_t ticks = (second.ticks - first.ticks) & timestamp_mask(gpu);
@@ -257,17 +250,16 @@ VkResult DeviceClock::prepare(const PhysicalDevice& gpu, const QueuePlace& queue
     const std::lock_guard lock(measured_mutex());
     auto known = measured().find(key);
     if (known == measured().end()) {
-      VkResult result = program_.make(reading);
-      if (result == VK_SUCCESS) result = find_scale(gpu, queue, reading);
-      if (result != VK_SUCCESS) return result;
+      TALLY_TRY(program_.make(reading));
+      TALLY_TRY(find_scale(gpu, queue, reading));
       known = measured().emplace(key, reading.scale).first;
     }
     reading.scale = known->second;
   }
-  VkResult result = program_.make(reading);
-  if (result != VK_SUCCESS || !calibrate) return result;
-  result = find_start(queue, calibrate, reading);
-  return result == VK_SUCCESS && reading.start != 0 ? program_.make(reading) : result;
+  TALLY_TRY(program_.make(reading));
+  if (!calibrate) return VK_SUCCESS;
+  TALLY_TRY(find_start(queue, calibrate, reading));
+  return reading.start != 0 ? program_.make(reading) : VK_SUCCESS;
 }
 
 }  // namespace tally::counters

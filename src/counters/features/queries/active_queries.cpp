@@ -240,8 +240,7 @@ VkResult InheritedQueries::keep_samples(QueryMemory& memory, QueryWork& work,
 
 VkResult InheritedQueries::keep(QueryMemory& memory, QueryWork& work, QueryWork& kept) const {
   if (!inherits_) return VK_SUCCESS;
-  const VkResult samples_kept = keep_samples(memory, work, kept);
-  if (samples_kept != VK_SUCCESS) return samples_kept;
+  TALLY_TRY(keep_samples(memory, work, kept));
   std::vector<RecordBinding> read;
   for (RecordBinding& binding : work.bindings) {
     if (binding.targets.empty()) {

@@ -259,8 +259,7 @@ VkResult QueryBatches::make_record(const SampleCount& samples, Records& records)
 VkResult QueryBatches::make_finish(const FinishedQuery& finished, probe::QueryFinish& result) {
   const QueryPool& pool = *finished.target.pool;
   if (std::ranges::any_of(finished.constants, [](uint64_t constant) { return constant != 0; })) {
-    const VkResult stored = store(finished.constants, result.constants);
-    if (stored != VK_SUCCESS) return stored;
+    TALLY_TRY(store(finished.constants, result.constants));
     result.rows = static_cast<uint32_t>(finished.constants.size());
   }
   result.slot = pool.slot(finished.target.query);

@@ -32,8 +32,7 @@ VkResult ArgumentRecorder::add(const IndirectCommand& command, const DrawFacts& 
   const VkDeviceSize bytes = argument_bytes(command);
   const VkDeviceSize count_bytes = command.count.is_null() ? 0 : sizeof(uint64_t);
   QuerySpace space;
-  VkResult result = memory_.reserve(count_bytes + bytes, space);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve(count_bytes + bytes, space));
   entry.operation = describe(command, facts);
   entry.operation.arguments = space.address + count_bytes;
   entry.arguments = command.arguments;
@@ -44,8 +43,7 @@ VkResult ArgumentRecorder::add(const IndirectCommand& command, const DrawFacts& 
     entry.count = command.count;
     entry.count_copy = space;
   }
-  result = add_indices(command, entry.operation, work);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(add_indices(command, entry.operation, work));
   entry.copied = can_copy;
   if (can_copy) {
     context_.barrier(QueryContext::kAnything, QueryContext::kTransfer);

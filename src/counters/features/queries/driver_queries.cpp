@@ -52,30 +52,26 @@ bool DriverQueries::for_each_pool(Visit&& visit) const {
 template <typename Record>
 VkResult DriverQueries::record(VkCommandBuffer& commands, Record&& record) {
   const DeviceTable& next = device_.next;
-  VkResult result = VK_SUCCESS;
   if (pool_ == VK_NULL_HANDLE) {
     const VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = events_[0].pool->driver()->family()};
-    result = vk::own("vkCreateCommandPool",
-                     next.CreateCommandPool(device_.handle, &info, nullptr, &pool_), pool_);
+    TALLY_TRY(vk::own("vkCreateCommandPool",
+                      next.CreateCommandPool(device_.handle, &info, nullptr, &pool_), pool_));
   }
-  if (result != VK_SUCCESS) return result;
   const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = pool_,
                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                          .commandBufferCount = 1};
-  result = vk::own("vkAllocateCommandBuffers",
-                   next.AllocateCommandBuffers(device_.handle, &info, &commands));
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(vk::own("vkAllocateCommandBuffers",
+                    next.AllocateCommandBuffers(device_.handle, &info, &commands)));
   if (const auto set_loader_data = device_.set_loader_data) {
     set_loader_data(device_.handle, commands);
   }
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
-  result = vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands, &begin));
-  if (result == VK_SUCCESS) result = record();
-  return result == VK_SUCCESS ? vk::own("vkEndCommandBuffer", next.EndCommandBuffer(commands))
-                              : result;
+  TALLY_TRY(vk::own("vkBeginCommandBuffer", next.BeginCommandBuffer(commands, &begin)));
+  TALLY_TRY(record());
+  return vk::own("vkEndCommandBuffer", next.EndCommandBuffer(commands));
 }
 
 VkResult DriverQueries::record_others(QueryRecorder& queries) {

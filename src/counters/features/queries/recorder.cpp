@@ -73,15 +73,12 @@ QuerySpace space_of(const RecordPage& page) {
 VkResult ResultCopy::record(const QueryPool& pool, const QueryPool::Request& request,
                             const Condition& condition, const NamedMemory& target) {
   QueryPrograms& programs = context_.state.programs;
-  VkResult result = programs.prepare();
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(programs.prepare());
   const uint64_t bytes = pool.result_bytes(request.flags);
   RecordPage page;
-  result = memory_.reserve_page(bytes * request.count, page);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(memory_.reserve_page(bytes * request.count, page));
   HostBlock parameters;
-  result = batches_.write_copy(pool, request, page.address, parameters);
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(batches_.write_copy(pool, request, page.address, parameters));
 
   // Earlier commands made the queries available, with shaders or copies.
   context_.barrier(QueryContext::kAnything, QueryContext::kAnything);

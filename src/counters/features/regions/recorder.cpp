@@ -127,12 +127,11 @@ VkResult RegionRecorder::begin_pass(RegionRequest request) {
     current_->request.instance.suspending = request.instance.suspending;
     return VK_SUCCESS;
   }
-  VkResult result = state_.programs.prepare();
-  if (result != VK_SUCCESS) return result;
+  TALLY_TRY(state_.programs.prepare());
   RegionPass& pass = passes_.emplace_back();
   pass.request = std::move(request);
   pass.began_elsewhere = pass.request.instance.resuming;
-  result = pass.make_blocks(state_, host_blocks_);
+  VkResult result = pass.make_blocks(state_, host_blocks_);
   RecordPage page;
   RecordPage tables;
   if (result == VK_SUCCESS && !pass.began_elsewhere) result = make_accumulators(pass, page);
