@@ -38,12 +38,6 @@ class Pipelines : public CountersTest {
     for (const VkPipeline handle : handles) pipelines.emplace_back(context().device(), handle);
     return result;
   }
-  bool told(const std::string& text) {
-    const auto messages = context().messages();
-    return std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
-      return message.text.find(text) != std::string::npos;
-    });
-  }
 };
 
 TEST_F(Pipelines, one_call_makes_counting_and_plain_ones) {

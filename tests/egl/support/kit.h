@@ -54,7 +54,6 @@ class Context {
   void release() const;
   void swap() const;
   EGLContext handle() const { return context_; }
-  EGLSurface surface() const { return surface_; }
 
  private:
   EGLDisplay display_;
