@@ -172,6 +172,7 @@ enum class Number : uint32_t {
   ExtraPasses,
   MissedAccesses,
   MemoryTexels,
+  TouchedLines,
 
   FragmentWarps = 768,
   FragmentInvocations,

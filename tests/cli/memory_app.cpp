@@ -5,6 +5,7 @@
 #include <string>
 
 #include "columns.comp.h"
+#include "lines.comp.h"
 #include "pointers.comp.h"
 #include "reread.comp.h"
 #include "support/context.h"
@@ -19,7 +20,8 @@ using namespace tally::test;
 constexpr uint32_t kGroups = 64, kInvocations = 64 * kGroups;
 
 void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row,
-                 const ContextOptions& options = {}) {
+                 const ContextOptions& options = {},
+                 std::initializer_list<uint32_t> dispatches = {kGroups}) {
   Context context(options);
   const Buffer values(context, VkDeviceSize{4} * stride * kInvocations);
   const Buffer sums(context, VkDeviceSize{4} * kInvocations);
@@ -34,7 +36,7 @@ void run_columns(std::span<const uint32_t> shader, uint32_t stride, uint32_t row
   context.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     set.bind(commands, layout);
-    vkCmdDispatch(commands, kGroups, 1, 1);
+    for (const uint32_t groups : dispatches) vkCmdDispatch(commands, groups, 1, 1);
   });
 }
 
@@ -113,6 +115,9 @@ bool run(const std::string& name) {
     return run_columns(columns_comp, 1, 33, options), true;
   }
   if (name == "uncoalesced") return run_columns(columns_comp, 32, 33), true;
+  if (name == "two-sizes") return run_columns(columns_comp, 2, 33, {}, {kGroups, 5}), true;
+  if (name == "broadcast") return run_columns(lines_comp, 1, 0), true;
+  if (name == "random") return run_columns(lines_comp, 64, 0), true;
   if (name == "bank-conflicts") return run_columns(columns_comp, 1, 32), true;
   if (name == "read-after-write") return run_columns(reread_comp, 1, 33), true;
   if (name == "pointers") return run_pointers(), true;

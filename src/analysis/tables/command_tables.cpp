@@ -6,16 +6,79 @@
 #include <bit>
 #include <memory>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/table_builder.h"
+#include "spirv/analysis/memory_access.h"
 
 namespace tally::analysis {
 namespace {
 
 constexpr size_t kStages = 32;
+
+// The memory of buffers that the shaders of commands touch (tally run --memory).
+class Footprints {
+ public:
+  struct Footprint {
+    uint64_t largest = 0;    // bytes of the lines of one execution
+    uint64_t sum = 0;        // ... of all executions
+    uint64_t requested = 0;  // bytes, by all executions
+
+    void add(const Footprint& other) {
+      largest = std::max(largest, other.largest);
+      sum = saturating_sum(sum, other.sum);
+      requested = saturating_sum(requested, other.requested);
+    }
+  };
+
+  Footprints(const Model& model, ShaderCodes& codes) : model_(model), codes_(codes) {}
+
+  // Returns them indexed by group; empty if nothing was touched.
+  Result<std::vector<Footprint>> find(const CommandGroups& groups, const Progress& progress) {
+    std::vector<Footprint> of_groups(groups.groups.size());
+    std::unordered_map<uint32_t, uint64_t> lines;  // by command: of all its stages
+    const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
+      if (v.slot == spirv::SiteSlot::TouchedLines) {
+        uint64_t& sum = lines[v.command];
+        sum = saturating_sum(sum, v.value);
+      } else if (v.slot == spirv::SiteSlot::RequestedBytes &&
+                 sites_of_buffers(v.shader).contains(spirv::word_offset_of(v.site))) {
+        uint64_t& sum = of_groups[groups.group_of_command[v.command]].requested;
+        sum = saturating_sum(sum, v.value);
+      }
+    });
+    if (!status) return status.error();
+    for (const auto& [command, count] : lines) {
+      const uint64_t bytes = saturating_product(count, spirv::kLineBytes);
+      of_groups[groups.group_of_command[command]].add(
+          {bytes, saturating_product(bytes, model_.commands[command].runs), 0});
+    }
+    if (lines.empty()) of_groups.clear();
+    return of_groups;
+  }
+
+ private:
+  // The word offsets of accesses to buffers.
+  const std::unordered_set<uint32_t>& sites_of_buffers(uint32_t shader) {
+    const auto [found, is_new] = sites_.try_emplace(shader);
+    const Result<ShaderCode>& code = codes_.of(shader);
+    if (!is_new || !code) return found->second;
+    const spirv::MemoryAccesses accesses(code->module);
+    for (uint32_t i = 0; i < code->module.instruction_count(); ++i) {
+      const auto access = accesses.find(code->module.instruction(i));
+      if (access && access->is_of_buffer()) found->second.insert(code->module.word_offset(i));
+    }
+    return found->second;
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  std::unordered_map<uint32_t, std::unordered_set<uint32_t>> sites_;  // by shader
+};
 
 class CommandTable {
  public:
@@ -37,6 +100,7 @@ class CommandTable {
       values_.add(groups_.group_of_command[v.command], v.metric, v.value);
     });
     if (status.ok()) status = count_invocations(progress);
+    if (status.ok()) status = find_footprints(progress);
     if (status.ok() && by_ == GroupBy::Label) add_to_enclosing_labels();
     return status;
   }
@@ -49,6 +113,7 @@ class CommandTable {
     Status finished = finish_table(table, metrics_, options, is_whole());
     if (!finished.ok()) return finished.error();
     note_first_uses(table);
+    note_footprints(table);
     if (!options.header_above) add_notes(model_, table);
     return table;
   }
@@ -61,6 +126,33 @@ class CommandTable {
       if (stage < kStages)
         invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
     });
+  }
+
+  Status find_footprints(const Progress& progress) {
+    auto found = Footprints(model_, codes_).find(groups_, progress);
+    if (!found) return found.error();
+    footprints_ = std::move(*found);
+    return {};
+  }
+
+  void add_footprint(std::vector<Field>& fields) const {
+    if (footprints_.empty()) return;
+    fields.push_back(value_field(
+        "footprint", "footprint",
+        fmt::format("bytes of the different lines of {} bytes of buffers that the shaders of a "
+                    "command touched, estimated; of several commands, the largest one's",
+                    spirv::kLineBytes),
+        [this](size_t g) { return ran_uncounted(g) ? Cell() : Cell(footprints_[g].largest); }));
+    fields.back().column.adds_up = false;
+    fields.push_back(
+        value_field("reuse", "reuse",
+                    "bytes that its shaders requested of buffers, for each byte of the footprint",
+                    [this](size_t g) -> Cell {
+                      const Footprints::Footprint& of = footprints_[g];
+                      if (of.sum == 0) return {};
+                      return static_cast<double>(of.requested) / static_cast<double>(of.sum);
+                    }));
+    fields.back().column.adds_up = false;
   }
 
   // The predicted time of what a group runs.
@@ -126,6 +218,7 @@ class CommandTable {
       const uint32_t parent = groups_.groups[g].parent;
       for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
       for (size_t s = 0; s < kStages; ++s) invocations_.add(parent, s, invocations_.at(g, s));
+      if (!footprints_.empty()) footprints_[parent].add(footprints_[g]);
     }
   }
 
@@ -136,6 +229,7 @@ class CommandTable {
     if (by_ == GroupBy::Command) add_invocations(fields);
     add_counts(fields);
     if (by_ != GroupBy::Command) add_invocations(fields);
+    add_footprint(fields);
     if (by_ == GroupBy::Pass) fields.push_back(overdraw());
     fields.push_back(shaded_per(
         "shaded_per_vertex", "shaded/vertex",
@@ -180,6 +274,14 @@ class CommandTable {
     table.notes.push_back(
         "First use: GPU time of commands that use a pipeline for the first time, which on some "
         "drivers includes its compilation. It is not part of GPU time.");
+  }
+
+  void note_footprints(Table& table) const {
+    if (!table.column_index("footprint")) return;
+    table.notes.push_back(fmt::format(
+        "Footprints are estimates with a standard error of {:.1f} %. Images have no known lines, "
+        "and a line counts once for each stage and each binding through which it is touched.",
+        100 * spirv::kTouchedLinesError));
   }
 
   // Indexed by row: false for nested labels, whose values their enclosing labels include.
@@ -318,7 +420,8 @@ class CommandTable {
   CommandGroups groups_;
   MetricMatrix values_;
   MetricMatrix invocations_;
-  std::vector<Predicted> predicted_;  // by group; empty: no device was asked for
+  std::vector<Footprints::Footprint> footprints_;  // by group; empty: none was counted
+  std::vector<Predicted> predicted_;               // by group; empty: no device was asked for
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct MemoryAccess {
   uint32_t coordinate = 0;
   uint32_t dimensions = 0;  // 0: not of an image
 
+  bool is_of_buffer() const { return storage != spv::StorageClass::Workgroup && dimensions == 0; }
   // True if all bytes are in one unit of so many bytes, a power of two, whatever the indices are.
   bool is_in_one(uint32_t unit) const;
 };

@@ -50,8 +50,10 @@ enum class SiteSlot : uint32_t {
   ExtraPasses,
   MissedAccesses,  // of virtual subgroups: their sectors, lines, passes and texels may lack
   Texels,          // of an access to an image
+  TouchedLines,    // of a whole shader: different ones, estimated (LineSketch); not a sum
 };
-inline constexpr SiteSlot kLastSiteSlot = SiteSlot::Texels;
+inline constexpr SiteSlot kLastSiteSlot = SiteSlot::TouchedLines;
+inline constexpr double kTouchedLinesError = 0.0287;  // the standard error, relative
 
 enum class SiteKind { Loop, Value, Clock, Memory };
 constexpr SiteKind kind_of(SiteSlot slot) {
@@ -59,6 +61,9 @@ constexpr SiteKind kind_of(SiteSlot slot) {
   if (slot < SiteSlot::Cycles) return SiteKind::Value;
   return slot < SiteSlot::RequestedBytes ? SiteKind::Clock : SiteKind::Memory;
 }
-constexpr bool is_maximum(SiteSlot slot) { return slot == SiteSlot::LongestRun; }
+// True if the highest number of several commands counts.
+constexpr bool is_maximum(SiteSlot slot) {
+  return slot == SiteSlot::LongestRun || slot == SiteSlot::TouchedLines;
+}
 
 }  // namespace tally::spirv

@@ -24,6 +24,7 @@ MemoryCounting::MemoryCounting(CountingTools tools, const SitePlan& sites)
     : WordCode(tools.context.editor),
       tools_(tools),
       sites_(sites.memory),
+      sketch_(sites.sketch),
       subgroup_(editor_),
       none_(editor_.type_void()) {
   if (tools.context.options.sites.memory_lanes != 0) virtual_.emplace(tools, sites);
@@ -93,10 +94,13 @@ void MemoryCounting::insert_site(const MemorySite& site) {
   const bool is_image = site.units == MemorySite::Units::Texels;
   const uint32_t bytes = constant(site.access.bytes), extent = constant(site.access.extent);
   const uint32_t first = constant(site.first_counter);
+  Begin begin;
+  if (site.access.is_of_buffer()) begin = begin_of(code, site.access);
   if (site.units == MemorySite::Units::None) {
     call(count_bytes_, {bytes, first});
   } else {
-    const Begin begin = is_image ? texel_of(code, site.access) : begin_of(code, site.access);
+    if (is_image) begin = texel_of(code, site.access);
+    if (is_shared) begin = begin_of(code, site.access);
     const bool is_one = begin.resource == 0;
     if (virtual_) {
       const VirtualSubgroups::Key place = virtual_->place(code, site);
@@ -123,6 +127,7 @@ void MemoryCounting::insert_site(const MemorySite& site) {
       call(count_buffer_of_several_, {bytes, first, begin.byte, extent, begin.resource});
     }
   }
+  if (site.access.is_of_buffer()) sketch_lines(code, site.access, begin);
   editor_.insert_before(site.instruction, code);
 }
 
@@ -476,6 +481,7 @@ void MemoryCounting::finish_virtual() {
 }
 
 void MemoryCounting::finish() {
+  finish_sketch();
   if (virtual_) {
     finish_virtual();
     count_shared_ = count_buffer_ = count_texel_ = 0;

@@ -146,6 +146,9 @@ class MemoryCounting : WordCode {
   };
 
   void insert_site(const MemorySite& site);
+  void sketch_lines(InstructionBuilder& code, const MemoryAccess& access, const Begin& begin);
+  void finish_sketch();
+  uint32_t number_of(uint32_t variable) const;
   Begin begin_of(InstructionBuilder& code, const MemoryAccess& access);
   Begin texel_of(InstructionBuilder& code, const MemoryAccess& access);
   uint32_t scalar_of(uint32_t vector) const;
@@ -176,12 +179,14 @@ class MemoryCounting : WordCode {
 
   CountingTools tools_;
   std::span<const MemorySite> sites_;
+  uint32_t sketch_;                          // SitePlan::sketch
   std::optional<VirtualSubgroups> virtual_;  // empty: the device's subgroups
   SubgroupCode subgroup_;
   uint32_t none_;
   uint32_t max_sectors_ = 0;  // of a lane's access
   // Functions; 0: not needed.
   uint32_t count_bytes_ = 0, count_shared_ = 0, count_buffer_ = 0, count_texel_ = 0;
+  uint32_t sketch_line_ = 0, sketch_lines_ = 0;
   uint32_t count_word_ = 0, count_sector_ = 0;  // one unit a lane
   uint32_t count_buffer_of_several_ = 0, count_texel_of_several_ = 0, count_sector_of_several_ = 0;
 };

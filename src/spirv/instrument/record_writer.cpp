@@ -312,11 +312,17 @@ RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
 uint32_t RecordWriter::counters_pointer_type() {
   if (counters_pointer_type_ != 0) return counters_pointer_type_;
   const uint32_t words = context_.use_int64 ? 1 : 2;
-  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(counters_ * words));
-  editor_.decorate(array, Decoration::ArrayStride, {probe::kCounterBytes / words});
+  return counters_pointer_type_ = array_pointer_type(counter_type_, probe::kCounterBytes / words);
+}
+
+// To all counters, as elements of so many bytes.
+uint32_t RecordWriter::array_pointer_type(uint32_t type, uint32_t bytes) {
+  const uint32_t count = counters_ * (probe::kCounterBytes / bytes);
+  const uint32_t array = editor_.new_array(type, editor_.constant_u32(count));
+  editor_.decorate(array, Decoration::ArrayStride, {bytes});
   const uint32_t block = editor_.new_struct({array});
   editor_.decorate_member(block, 0, Decoration::Offset, {0});
-  return counters_pointer_type_ = new_pointer_type(block);
+  return new_pointer_type(block);
 }
 
 // struct { counter c0, c1 ...; }: lavapipe lowers the index of an array to more instructions.
@@ -394,6 +400,15 @@ uint32_t RecordWriter::shard_terms(InstructionBuilder& code) {
   return sum;
 }
 
+ShardAddress RecordWriter::first_shard(InstructionBuilder& code,
+                                       const RecordPointer& record_pointer) {
+  uint32_t bytes = first_byte_.id;
+  if (record_pointer.draw_bytes != 0) {
+    bytes = emit(code, Op::OpIAdd, record_pointer.draw_bytes, bytes);
+  }
+  return {record_address(code, record_pointer.tagged), bytes};
+}
+
 uint32_t RecordWriter::shard(InstructionBuilder& code, uint32_t shards_log2) {
   const uint32_t shards =
       code.emit(Op::OpShiftLeftLogical, u32_, {editor_.constant_u32(1), shards_log2});
@@ -465,12 +480,7 @@ void RecordWriter::add_wide(InstructionBuilder& code, const ShardAddress& shard,
 
 void RecordWriter::raise(InstructionBuilder& code, const RecordPointer& record_pointer,
                          uint32_t counter, uint32_t value) {
-  uint32_t bytes = first_byte_.id;
-  if (record_pointer.draw_bytes != 0) {
-    bytes = emit(code, Op::OpIAdd, record_pointer.draw_bytes, bytes);
-  }
-  const uint32_t pointer =
-      counters_pointer(code, {record_address(code, record_pointer.tagged), bytes});
+  const uint32_t pointer = counters_pointer(code, first_shard(code, record_pointer));
   if (!context_.use_int64) {
     counter = emit(code, Op::OpShiftLeftLogical, counter, editor_.constant_u32(1));
   } else {

@@ -145,6 +145,10 @@ class RecordWriter {
   void raise(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t counter,
              uint32_t value);
 
+  // Sets bits of a 32-bit word of the counters, in the first shard alone, unless they are set.
+  void set_bits(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t word,
+                uint32_t bits);
+
   // A pointer to the few counters at an address, and an addition to one of them, even of 0.
   uint32_t members_pointer(InstructionBuilder& code, const ShardAddress& address);
   void add_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
@@ -155,6 +159,8 @@ class RecordWriter {
  private:
   uint32_t counters_pointer_type();
   uint32_t members_pointer_type();
+  uint32_t array_pointer_type(uint32_t type, uint32_t bytes);
+  ShardAddress first_shard(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t new_pointer_type(uint32_t block);
   void make_add_function();
   uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
@@ -189,7 +195,8 @@ class RecordWriter {
   uint32_t members_;       // those that are not of sites
   uint32_t counter_type_;  // the type of the atomics
   // 0 until they are needed: types of pointers to the counters of a shard, and the function.
-  uint32_t counters_pointer_type_ = 0, members_pointer_type_ = 0, add_function_ = 0;
+  uint32_t counters_pointer_type_ = 0, members_pointer_type_ = 0, words_pointer_type_ = 0;
+  uint32_t add_function_ = 0;
   Editor::SpecConstant first_byte_{}, stride_bytes_{};
 };
 

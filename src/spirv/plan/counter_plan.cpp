@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace tally::spirv {
 namespace {
@@ -60,7 +62,12 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   counts.sites.clear();
   for (const SiteCounter& of : site_counters) {
     const uint64_t value = of.counter < counters.size() ? counters[of.counter] : 0;
-    if (of.subtracts) {
+    if (of.slot == SiteSlot::TouchedLines) {
+      const auto sketch = counters.subspan(std::min<size_t>(of.counter, counters.size()));
+      counts.sites.push_back({of.site, of.slot,
+                              LineSketch::estimate(sketch.first(
+                                  std::min<size_t>(sketch.size(), LineSketch::kCounters)))});
+    } else if (of.subtracts) {
       // It is larger than the sum only where accesses were missed.
       uint64_t& sum = counts.sites.back().value;
       sum -= std::min(sum, value);
@@ -68,6 +75,31 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
       counts.sites.push_back({of.site, of.slot, value});
     }
   }
+}
+
+// With n lines, bit b of a row is not set with the probability exp(-n share(b) / kRows). The slope
+// of the likelihood's logarithm falls as n rises, so its zero is found by halving.
+uint64_t LineSketch::estimate(std::span<const uint64_t> counters) {
+  std::array<uint32_t, kBits + 1> rows_with{};  // by bit
+  for (const uint64_t counter : counters) {
+    for (uint32_t bit = 0; counter != 0 && bit <= kBits; ++bit)
+      rows_with[bit] += static_cast<uint32_t>((counter >> bit & 1) + (counter >> (32 + bit) & 1));
+  }
+  const auto slope = [&](double lines_of_row) {
+    double sum = 0;
+    for (uint32_t bit = 0; bit <= kBits; ++bit) {
+      const double share = std::ldexp(1.0, -static_cast<int>(std::min(bit + 1, kBits)));
+      sum -= (kRows - rows_with[bit]) * share;
+      if (rows_with[bit] != 0) sum += rows_with[bit] * share / std::expm1(lines_of_row * share);
+    }
+    return sum;
+  };
+  double low = 0, high = double{UINT32_MAX} / kRows;
+  for (uint32_t step = 0; step < 50; ++step) {
+    const double middle = (low + high) / 2;
+    (slope(middle) > 0 ? low : high) = middle;
+  }
+  return static_cast<uint64_t>(std::llround(low * kRows));
 }
 
 size_t CounterPlan::site_count() const {

@@ -235,6 +235,7 @@ class SitePlanner {
   uint32_t add_counter(uint32_t instruction, SiteSlot slot) {
     const uint32_t counter = plan_.record_counters();
     plan_.site_counters.push_back({site_number(module_.word_offset(instruction)), slot, counter});
+    plan_.has_maxima = plan_.has_maxima || is_maximum(slot);
     return counter;
   }
 
@@ -272,10 +273,8 @@ class SitePlanner {
         sites_.is_cut = true;
         return;
       }
-      LoopSite loop{};
-      loop.first_counter = add_counter(block.merge_instruction, SiteSlot::Iterations);
+      LoopSite loop{.first_counter = add_counter(block.merge_instruction, SiteSlot::Iterations)};
       add_counter(block.merge_instruction, SiteSlot::LongestRun);
-      plan_.has_maxima = true;
       for (uint32_t i = 0; i < kRunBuckets; ++i) {
         add_counter(block.merge_instruction,
                     static_cast<SiteSlot>(static_cast<uint32_t>(SiteSlot::Runs) + i));
@@ -498,21 +497,23 @@ class SitePlanner {
                     std::move(access), loops};
     const bool is_image = site.access.dimensions != 0;
     if (lanes_ != MemoryLanes::None && (!is_shared || site.access.extent <= kMaxSharedExtent)) {
-      site.units = is_shared  ? MemorySite::Units::Banks
-                   : is_image ? MemorySite::Units::Texels
-                              : MemorySite::Units::Sectors;
+      using Units = MemorySite::Units;
+      site.units = is_shared ? Units::Banks : is_image ? Units::Texels : Units::Sectors;
       add_counter(at, SiteSlot::Subgroups);
       add_counter(at, is_shared  ? SiteSlot::ExtraPasses
                       : is_image ? SiteSlot::Texels
                                  : SiteSlot::Sectors);
       if (!is_shared && !is_image) add_counter(at, SiteSlot::Lines);
-      if (lanes_ == MemoryLanes::Virtual) {
-        if (is_shared) {
-          add_counter(at, SiteSlot::ExtraPasses);
-          plan_.site_counters.back().subtracts = true;
-        }
-        add_counter(at, SiteSlot::MissedAccesses);
+      if (lanes_ == MemoryLanes::Virtual && is_shared) {
+        add_counter(at, SiteSlot::ExtraPasses);
+        plan_.site_counters.back().subtracts = true;
       }
+      if (lanes_ == MemoryLanes::Virtual) add_counter(at, SiteSlot::MissedAccesses);
+    }
+    if (site.access.is_of_buffer() && !plan_.has_sketch) {
+      const uint32_t entry = graph_.segments[graph_.entry_segment].function;
+      sites_.sketch = add_counter(module_.functions()[entry].begin, SiteSlot::TouchedLines);
+      plan_.has_sketch = true;
     }
     sites_.memory.push_back(std::move(site));
   }

@@ -94,6 +94,7 @@ struct SitePlan {
   std::vector<ValueSite> values;
   std::vector<ClockSite> clocks;  // the whole shader first
   std::vector<MemorySite> memory;
+  uint32_t sketch = kNone;  // the first counter of a LineSketch of the lines that they touch
   std::vector<CountedLoop> counted_loops;
   std::vector<CountedCall> counted_calls;
   bool is_cut = false;  // there are more sites than are counted

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -178,6 +179,48 @@ TEST(SiteCountGpu, values_that_are_seldom_wanted_are_counted_by_instruction) {
   }
 }
 
+// Takes the number of touched lines out of the sites; nullopt: there is none.
+std::optional<uint64_t> take_touched_lines(std::vector<std::pair<uint32_t, SlotNumbers>>& sites) {
+  for (auto site = sites.begin(); site != sites.end(); ++site) {
+    if (!site->second.contains(SiteSlot::TouchedLines)) continue;
+    const uint64_t lines = site->second[SiteSlot::TouchedLines];
+    sites.erase(site);
+    return lines;
+  }
+  return std::nullopt;
+}
+
+// The estimate of the number of lines of binding 0 of set 0, by the documented hash and by a search
+// for the highest likelihood.
+uint64_t estimated_lines(const std::set<uint32_t>& lines) {
+  constexpr int kRows = 512, kLastBit = 23;
+  std::set<std::pair<uint32_t, int>> bits;
+  for (const uint32_t line : lines) {
+    uint32_t h = line * 0x9e3779b1u;
+    h = (h ^ h >> 15) ^ 0x9e3779b1u;
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    h ^= h >> 16;
+    bits.insert({h % kRows, std::min(std::countr_zero(h / kRows), kLastBit)});
+  }
+  const auto likelihood = [&](double count) {
+    double sum = 0;
+    for (int bit = 0; bit <= kLastBit; ++bit) {
+      const double mean = count / kRows * std::pow(0.5, std::min(bit + 1, kLastBit));
+      const auto set = std::ranges::count(bits, bit, &std::pair<uint32_t, int>::second);
+      sum += static_cast<double>(set) * std::log(-std::expm1(-mean)) -
+             static_cast<double>(kRows - set) * mean;
+    }
+    return sum;
+  };
+  double low = 0.01, high = 1e6;
+  for (int i = 0; i < 200; ++i) {
+    const double third = (high - low) / 3;
+    likelihood(low + third) < likelihood(high - third) ? low += third : high -= third;
+  }
+  return static_cast<uint64_t>(std::llround(low));
+}
+
 // Where each lane of an access begins, in bytes; -1: it does not take part.
 struct AccessPattern {
   bool is_shared;
@@ -275,6 +318,17 @@ TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_work
       shared(4, [&](uint32_t id) { return 4 * (order[id] % 4); }),
       {false, 4, 4, at(kSink, 4)},
   };
+  std::set<uint32_t> lines;  // of the buffer
+  for (const AccessPattern& access : accesses) {
+    for (uint32_t id = 0; id < kInvocations && !access.is_shared; ++id) {
+      const int begin = access.begin(id);
+      for (uint32_t byte = 0; begin >= 0 && byte < access.extent; ++byte)
+        lines.insert((static_cast<uint32_t>(begin) + byte) / 128);
+    }
+  }
+  const uint64_t touched_lines = estimated_lines(lines);
+  EXPECT_NEAR(static_cast<double>(touched_lines), static_cast<double>(lines.size()),
+              0.06 * static_cast<double>(lines.size()));
   const Outcome plain = run_program(context, program);
   const bool masks_branches = abilities_of(context).masks_branches;
   // Few ways: new lavapipes take seconds for each.
@@ -283,7 +337,8 @@ TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_work
     SCOPED_TRACE(to_string(way));
     const Outcome outcome = run_program(context, program, way);
     EXPECT_EQ(outcome.values, plain.values);
-    const auto sites = numbers_of(outcome.counts[0].blocks);
+    auto sites = numbers_of(outcome.counts[0].blocks);
+    EXPECT_EQ(take_touched_lines(sites), touched_lines);
     ASSERT_EQ(sites.size(), accesses.size());
     const bool by_subgroup = sites[0].second.contains(SiteSlot::Subgroups);
     EXPECT_EQ(by_subgroup, !no_subgroups && !masks_branches);
@@ -297,7 +352,8 @@ TEST(SiteCountGpu, sectors_lines_and_bank_conflicts_are_those_that_the_host_work
     SCOPED_TRACE(to_string(way));
     const Outcome outcome = run_program(context, program, way);
     EXPECT_EQ(outcome.values, plain.values);
-    const auto sites = numbers_of(outcome.counts[0].blocks);
+    auto sites = numbers_of(outcome.counts[0].blocks);
+    EXPECT_EQ(take_touched_lines(sites), touched_lines);
     ASSERT_EQ(sites.size(), accesses.size());
     for (size_t i = 0; i < sites.size(); ++i) {
       EXPECT_EQ(sites[i].second, touched(accesses[i], kInvocations, lanes)) << i;
@@ -315,6 +371,11 @@ class TogetherLanes {
     where.insert(where.end(), {group, lane / lanes_});
     begins_[where].push_back(4 * word);
   }
+  void add_lines(std::set<uint32_t>& lines) const {
+    for (const auto& [where, begins] : begins_) {
+      for (const uint32_t begin : begins) lines.insert(begin / 128);
+    }
+  }
   SlotNumbers numbers() const {
     SlotNumbers numbers;
     for (const auto& [where, begins] : begins_) {
@@ -330,8 +391,9 @@ class TogetherLanes {
   std::map<std::vector<uint32_t>, std::vector<uint32_t>> begins_;
 };
 
-// The accesses of lanes.comp, in the order of the code.
-std::vector<SlotNumbers> accesses_of_lanes(uint32_t groups, uint32_t lanes) {
+// The accesses of lanes.comp, in the order of the code, and the lines of the buffer.
+std::vector<SlotNumbers> accesses_of_lanes(uint32_t groups, uint32_t lanes,
+                                           std::set<uint32_t>& lines) {
   constexpr uint32_t kLanes = 96, kSink = 0, kWords = 288;
   TogetherLanes words(false, lanes), line(true, lanes), sink(false, lanes), called(false, lanes);
   for (uint32_t group = 0; group < groups; ++group) {
@@ -352,6 +414,7 @@ std::vector<SlotNumbers> accesses_of_lanes(uint32_t groups, uint32_t lanes) {
       if (lane % 7 != 6) sink.add(group, lane, {}, kSink + group * kLanes + lane);
     }
   }
+  for (const TogetherLanes* of : {&words, &sink, &called}) of->add_lines(lines);
   return {words.numbers(), line.numbers(), sink.numbers(), called.numbers()};
 }
 
@@ -371,8 +434,10 @@ TEST(SiteCountGpu, virtual_subgroups_are_those_of_the_same_iterations_and_calls)
       SCOPED_TRACE(to_string(way));
       const Outcome outcome = run_program(context, program, way);
       EXPECT_EQ(outcome.values, plain.values);
-      const auto sites = numbers_of(outcome.counts[0].blocks);
-      const std::vector<SlotNumbers> expected = accesses_of_lanes(kGroups, lanes);
+      auto sites = numbers_of(outcome.counts[0].blocks);
+      std::set<uint32_t> lines;
+      const std::vector<SlotNumbers> expected = accesses_of_lanes(kGroups, lanes, lines);
+      EXPECT_EQ(take_touched_lines(sites), estimated_lines(lines));
       ASSERT_EQ(sites.size(), expected.size());
       for (size_t i = 0; i < sites.size(); ++i) EXPECT_EQ(sites[i].second, expected[i]) << i;
     }
