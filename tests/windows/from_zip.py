@@ -74,12 +74,16 @@ def first_steps(tally, folder):
 
 def process_of(program):
     """The number that Linux gives the process of a program for Windows."""
+    return process_with(lambda words: words[0].replace(b"\\", b"/").endswith(program.encode()))
+
+
+def process_with(condition):
     for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = command.read_bytes().split(b"\0")
         except OSError:
             continue
-        if words[0].replace(b"\\", b"/").endswith(program.encode()):
+        if condition(words):
             yield int(command.parent.name)
 
 
@@ -105,6 +109,26 @@ def ended_by_force(tally, place, folder, before):
     assert about["frames"] > 0 and not about["complete"], about
     report = " ".join(run([*tally, "report", "killed.tally"], folder)[0].split())
     assert "tally run still writes the capture or was killed" in report, report
+
+
+def helper_ended_by_force_too(tally, folder, before):
+    """The folders stay in the registry until tally.exe runs again, here its doctor."""
+    log = folder / "stays.log"
+    running = subprocess.Popen([*map(str, tally), "run", "-o", "stays.tally", "--", "waits é.exe", "until-ended", log.name], cwd=folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: log.exists() and "draws" in log.read_text(), "the program draws")
+        during = layers_in_registry()
+        helpers = list(process_with(lambda words: any(word.startswith(b"--tally-watch=") for word in words)))
+        assert len(helpers) == 1, helpers
+        os.kill(helpers[0], signal.SIGKILL)
+    finally:
+        running.kill()
+        running.wait()
+        end_program("waits é.exe")
+    assert layers_in_registry() == during != before, during
+    assert "Ready: tally run" in run([*tally, "doctor"], folder)[0]
+    assert layers_in_registry() == before
 
 
 def program_ended_by_force(tally, folder):
@@ -162,6 +186,7 @@ def main():
         first_steps(tally, folder)
         assert layers_in_registry() == before
         ended_by_force(tally, place, folder, before)
+        helper_ended_by_force_too(tally, folder, before)
         program_ended_by_force(tally, folder)
         assert layers_in_registry() == before
     print("the zip does what it should here")
