@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -151,6 +152,43 @@ def windows_that_present(folder):
     expect(len(pictures) == 9 and pictures == pass_pictures(folder, "linux.tally"), "windows that present: the passes' pictures differ")
 
 
+def the_sample_and_the_cube(folder):
+    """Captures of programs that draw several passes and dispatch, and of one by other people. Either system reads both: no difference,
+    the same snapshot, and each passes the check against the other's."""
+    for name, options in (("lanterns_texels", ["picture", "3"]), ("cube", ["--c", "20", "--present_mode", "0", "--width", "200", "--height", "200"])):
+        native, ours = name + "-linux.tally", name + "-windows.tally"
+        shutil.copy(windows / (name + ".exe"), folder / (name + " é.exe"))
+        bare = {"linux": [linux / name], "windows": ["wine", name + " é.exe"]}
+        counted = {"linux-counted": [linux / "tally", "run", "-q", "-o", native, "--", linux / name],
+                   "windows-counted": ["wine", windows / "tally.exe", "run", "-q", "-o", ours, "--", name + " é.exe"]}
+        pictures = {}
+        for where, command in (bare | counted).items():
+            status, _, errors = run(command + options, folder)
+            expect(status == 0, f"{name}, {where}: {status} {errors}")
+            if options[0] == "picture":
+                pictures[where] = (folder / "picture").read_bytes()
+                (folder / "picture").unlink()
+        if pictures:
+            expect(len(set(pictures.values())) == 1 and len(pictures["linux"]) == 480 * 270 * 4, f"{name}: the pictures differ")
+        about = summary(folder, ours)
+        expect(about.get("complete") and about["draws"] >= 9, f"{name}: {about}")
+        difference = tally(folder, "diff", native, ours)
+        expect("No difference" in difference and tally_exe(folder, "diff", native, ours)[0] == difference, f"{name}: {difference}")
+        snapshots = {}
+        for system, command in (("linux", tally), ("windows", tally_exe)):
+            for capture in (native, ours):
+                counts = f"{capture}-{system}.counts"
+                command(folder, "snapshot", capture, "-o", counts)
+                snapshots[counts] = (folder / counts).read_bytes()
+        expect(len(set(snapshots.values())) == 1 and b"executions" in snapshots[f"{native}-linux.counts"], f"{name}: the snapshots differ")
+        tally(folder, "check", ours, f"{native}-linux.counts")
+        tally_exe(folder, "check", native, f"{ours}-windows.counts")
+        # The check finds a change.
+        (folder / "changed.counts").write_text(re.sub(r" executions \d+\n", " executions 1\n", snapshots[f"{native}-linux.counts"].decode(), count=1))
+        tally(folder, "check", ours, "changed.counts", status=3)
+        tally_exe(folder, "check", native, "changed.counts", status=3)
+
+
 def without_a_loader(folder):
     absent = {"WINEDLLOVERRIDES": os.environ["WINEDLLOVERRIDES"].replace("vulkan-1=n", "vulkan-1=")}
     _, errors = tally_exe(folder, "list", status=1, **absent)
@@ -188,8 +226,8 @@ def main():
         folder.mkdir()
         shutil.copy(windows / "explained_app.exe", folder / APPLICATION)
         shutil.copy(windows / "vulkan-1.dll", folder)
-        for part in (same_counts, statuses, programs_that_it_starts, other_outputs, windows_that_present, without_a_loader, locked_files,
-                     devices):
+        for part in (same_counts, statuses, programs_that_it_starts, other_outputs, windows_that_present, the_sample_and_the_cube,
+                     without_a_loader, locked_files, devices):
             part(folder)
     _, after, _ = run(["wine", "reg", "query", layers], "/")
     expect(before == after, f"the registry is not as it was: {before} {after}")
