@@ -33,7 +33,14 @@ TEST_F(ShaderObjectAnswers, the_binary_is_that_of_the_application) {
   const ShaderObjects with(*context_, infos({kRectangle, kBranchy}, Linking::Separate,
                                             VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM));
   const ShaderObjects without(*bare, infos({kRectangle, kBranchy}, Linking::Separate, 0));
-  for (const size_t i : {0u, 1u}) EXPECT_EQ(with.binary(i), without.binary(i)) << i;
+  // A binary of lavapipe 26 holds the size of the push constants, which the layer enlarges.
+  std::vector<ShaderObjectInfo> enlarged = infos({kRectangle, kBranchy}, Linking::Separate, 0);
+  for (ShaderObjectInfo& info : enlarged)
+    info.push_bytes = bare->properties().limits.maxPushConstantsSize;
+  const ShaderObjects larger(*bare, enlarged);
+  for (const size_t i : {0u, 1u}) {
+    EXPECT_THAT(with.binary(i), testing::AnyOf(without.binary(i), larger.binary(i))) << i;
+  }
 }
 
 TEST_F(ShaderObjectAnswers, a_binary_of_unknown_origin_runs_and_is_named) {
