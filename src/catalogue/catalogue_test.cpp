@@ -86,7 +86,7 @@ TEST(catalogue, counters_of_sites_are_consecutive) {
     EXPECT_EQ(static_cast<uint32_t>(sites[i]->number),
               static_cast<uint32_t>(Number::LoopIterations) + i);
   }
-  EXPECT_EQ(sites.back()->number, Number::MemoryTexels);
+  EXPECT_EQ(sites.back()->number, Number::TouchedLines);
 }
 
 TEST(catalogue, region_counters_begin_with_warps_and_have_32_bits) {
