@@ -275,6 +275,7 @@ void CommandBuffer::begin_part() {
   if (!part_end_.any() || in_pass_ || between_passes_) return;
   if (recording_) {
     deactivate();
+    recording_->timestamps.finish();
     recording_ = make_recording();
   }
   contents_->begin_part(std::exchange(part_end_, {}), recording_);
