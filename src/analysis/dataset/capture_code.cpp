@@ -11,6 +11,7 @@
 #include "analysis/findings/facts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/source_info.h"
 

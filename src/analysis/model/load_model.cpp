@@ -16,6 +16,7 @@
 #include "analysis/model/names.h"
 #include "analysis/model/timeline.h"
 #include "base/hash.h"
+#include "catalogue/catalogue.h"
 #include "spirv/ir/module.h"
 
 namespace tally::analysis {

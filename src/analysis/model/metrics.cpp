@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "catalogue/catalogue.h"
+
 namespace tally::analysis {
 namespace {
 

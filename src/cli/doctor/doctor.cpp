@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/doctor/device_support.h"
 #include "cli/doctor/findings.h"
 #include "cli/files.h"
 #include "cli/options.h"

@@ -9,6 +9,7 @@
 
 #include "analysis/model/model.h"
 #include "catalogue/hidden_extensions.h"
+#include "cli/doctor/device_support.h"
 #include "platform/process.h"
 
 namespace tally::cli {

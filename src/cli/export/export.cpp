@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "report/export/data_set.h"
 #include "report/export/exports.h"
+#include "report/table/display_text.h"
 
 namespace tally::cli {
 namespace {

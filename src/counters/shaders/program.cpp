@@ -1,5 +1,7 @@
 #include "counters/shaders/program.h"
 
+#include "catalogue/catalogue.h"
+
 namespace tally::counters {
 
 std::shared_ptr<const CounterRanges::Range> CounterRanges::take(uint32_t size) {

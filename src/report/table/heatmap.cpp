@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "analysis/model/names.h"
+#include "report/table/display_text.h"
 
 namespace tally::report {
 namespace {

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "catalogue/catalogue.h"
+
 namespace tally::counters {
 namespace {
 

@@ -9,6 +9,8 @@
 
 #include <tally/intel_report.h>
 
+#include "catalogue/catalogue.h"
+
 namespace tally::counters {
 namespace {
 
