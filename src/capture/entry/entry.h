@@ -29,9 +29,9 @@ const vk::HookTable& physical_device_hooks();
 const vk::HookTable& any_device_hooks();
 const vk::BasicHookTable<DeviceCondition>& device_hooks();
 // Further hooks, of all commands that are recorded into command buffers: for captured devices whose
-// command buffers may have counting copies. Those whose condition has kEndsTimes are also for
-// devices that are timed, and those with kHoldsTimestamps for those of them where barriers hold
-// timestamps back. Those of device_hooks() come first.
+// command buffers may have counting copies. Devices that are timed also have the hooks with
+// kEndsTimes, and those with kHoldsTimestamps where barriers hold timestamps back
+// (TimestampPools). device_hooks() come first.
 inline constexpr uint32_t kEndsTimes = 1;  // the command is work for the GPU
 inline constexpr uint32_t kHoldsTimestamps = 2;
 const vk::HookTable& recorded_command_hooks();
