@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "platform/files.h"
 
@@ -19,6 +21,39 @@ namespace {
 
 const std::vector<KnownName> kColumns = {
     {"gpu_time", "GPU time"}, {"fma", "multiply-adds"}, {"fma_share", ""}, {"time", "gpu_time"}};
+
+Result<std::unique_ptr<int>> boxed(int number) {
+  if (number < 0) return Error{"too small"};
+  return std::make_unique<int>(number);
+}
+
+// The sum of two boxed numbers, if the first is no more than ten; `reached` says how far it came.
+Result<int> sum(int first, int second, int& reached) {
+  const auto a = TALLY_TRY(boxed(first));
+  reached = 1;
+  TALLY_TRY(*a > 10 ? Status(Error{"too large"}) : Status());
+  reached = 2;
+  int b = 0;
+  b = TALLY_TRY([&]() -> Result<int> {
+    const auto inner = TALLY_TRY(with_context(boxed(second), "second"));
+    return *inner;
+  }());
+  reached = 3;
+  return *a + b;
+}
+
+TEST(Try, gives_the_value_or_returns_the_failure_at_once) {
+  int reached = 0;
+  EXPECT_EQ(*sum(1, 2, reached), 3);
+  EXPECT_EQ(reached, 3);
+  reached = 0;
+  EXPECT_EQ(sum(-1, 2, reached).error().message, "too small");
+  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(sum(11, 2, reached).error().message, "too large");
+  EXPECT_EQ(reached, 1);
+  EXPECT_EQ(sum(1, -1, reached).error().message, "second: too small");
+  EXPECT_EQ(reached, 2);
+}
 
 TEST(UserNames, a_heading_stands_for_its_column_and_an_id_comes_first) {
   EXPECT_EQ(*find_name("column", "GPU time", kColumns), 0u);

@@ -12,14 +12,18 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/status.h"
+
+// For TALLY_TRY, which returns each result but VK_SUCCESS.
+namespace tally::tried {
+
+inline bool has_failed(VkResult result) { return result != VK_SUCCESS; }
+inline VkResult failure_of(VkResult result) { return result; }
+inline void value_of(VkResult) {}
+
+}  // namespace tally::tried
 
 namespace tally::vk {
-
-// Returns the call's result from the function unless it is VK_SUCCESS.
-#define TALLY_TRY(...)                                                           \
-  do {                                                                           \
-    if (const VkResult tried = (__VA_ARGS__); tried != VK_SUCCESS) return tried; \
-  } while (false)
 
 // Remembers a failure for this thread. Returns `result`: own("vkCreateFence",
 // next.CreateFence(...)).

@@ -156,12 +156,11 @@ Status Database::execute(const char* sql) const {
 }
 
 Result<int64_t> Database::integer(std::string_view sql) const {
-  Result<Statement> statement = prepare(sql);
-  if (!statement) return statement.error();
-  const bool row = statement->step();
-  if (!statement->status()) return statement->status().error();
+  Statement statement = TALLY_TRY(prepare(sql));
+  const bool row = statement.step();
+  TALLY_TRY(statement.status());
   if (!row) return Error{"no row"};
-  return statement->integer(0);
+  return statement.integer(0);
 }
 
 int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(handle_.get()); }

@@ -44,11 +44,10 @@ Status each_row(Result<Statement> statement, Visit visit) {
 template <typename Row, Blobs kBlobs = Blobs::Read>
 Result<std::vector<Row>> all_rows(Result<Statement> statement) {
   std::vector<Row> rows;
-  const Status status = each_row<Row, kBlobs>(std::move(statement), [&](Row& row) {
+  TALLY_TRY(each_row<Row, kBlobs>(std::move(statement), [&](Row& row) {
     rows.push_back(std::move(row));
     return true;
-  });
-  if (!status) return status.error();
+  }));
   return rows;
 }
 
@@ -82,28 +81,25 @@ Status read_values(Statement& statement, RowId batch, size_t commands, std::vect
 }  // namespace
 
 Status Reader::for_each_batch(const std::function<bool(const CommandBatchRow&)>& visit) const {
-  Result<Statement> rows = select<CommandBatchRow>(database_, "ORDER BY id");
-  if (!rows) return rows.error();
+  Statement rows = TALLY_TRY(select<CommandBatchRow>(database_, "ORDER BY id"));
   CommandBatchRow batch;
-  while (rows->step()) {
-    if (!read_batch(*rows, batch)) return damaged("command_batch");
+  while (rows.step()) {
+    if (!read_batch(rows, batch)) return damaged("command_batch");
     if (!visit(batch)) return {};
   }
-  return rows->status();
+  return rows.status();
 }
 
 Result<BatchValuesReader> Reader::batch_values() const {
-  Result<Statement> counts =
-      select<BlockCountRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block");
-  if (!counts) return counts.error();
-  Result<Statement> others =
-      select<BlockOtherRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block, metric");
-  if (!others) return others.error();
-  return BatchValuesReader(std::move(*counts), std::move(*others));
+  Statement counts =
+      TALLY_TRY(select<BlockCountRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block"));
+  Statement others = TALLY_TRY(
+      select<BlockOtherRow>(database_, "WHERE batch = ? ORDER BY sub, stage, block, metric"));
+  return BatchValuesReader(std::move(counts), std::move(others));
 }
 
 Status BatchValuesReader::read(RowId batch, size_t commands, BatchValues& values) {
-  if (Status counts = read_values(counts_, batch, commands, values.counts); !counts) return counts;
+  TALLY_TRY(read_values(counts_, batch, commands, values.counts));
   return read_values(others_, batch, commands, values.others);
 }
 
@@ -130,18 +126,18 @@ Status Reader::for_each_pass_regions(
 
 Status Reader::for_each_region_values(
     const PassRegionsRow& regions, const std::function<bool(const RegionValuesRow&)>& visit) const {
-  Result<Statement> rows = select<RegionValuesRow>(database_, "WHERE regions = ? ORDER BY counter");
-  if (!rows) return rows.error();
+  Statement rows =
+      TALLY_TRY(select<RegionValuesRow>(database_, "WHERE regions = ? ORDER BY counter"));
   constexpr int kValues = index_of<RegionValuesRow>(&RegionValuesRow::by_region);
   const uint64_t count = uint64_t{regions.columns()} * regions.rows();
-  rows->bind(regions.id);
-  while (rows->step()) {
-    if (rows->blob(kValues).size() != count * sizeof(uint32_t)) continue;
+  rows.bind(regions.id);
+  while (rows.step()) {
+    if (rows.blob(kValues).size() != count * sizeof(uint32_t)) continue;
     RegionValuesRow row;
-    if (!read_row(*rows, row)) return damaged("region_values");
+    if (!read_row(rows, row)) return damaged("region_values");
     if (!visit(row)) return {};
   }
-  return rows->status();
+  return rows.status();
 }
 
 Status Reader::for_each_region_draw(const PassRegionsRow& regions,
@@ -162,10 +158,9 @@ Result<std::optional<PassPictureRow>> Reader::pass_picture(RowId pass, uint32_t 
   Result<Statement> statement =
       select<PassPictureRow>(database_, "WHERE pass = ? AND layer = ? LIMIT 1");
   if (statement) statement->bind(pass).bind(int64_t{layer});
-  Result<std::vector<PassPictureRow>> rows = all_rows<PassPictureRow>(std::move(statement));
-  if (!rows) return rows.error();
-  if (rows->empty()) return std::optional<PassPictureRow>{};
-  return std::optional(std::move(rows->front()));
+  std::vector<PassPictureRow> rows = TALLY_TRY(all_rows<PassPictureRow>(std::move(statement)));
+  if (rows.empty()) return std::optional<PassPictureRow>{};
+  return std::optional(std::move(rows.front()));
 }
 
 namespace {
@@ -222,7 +217,7 @@ Status check(const FileHead& head) {
   if (big_endian(bytes + 68) != static_cast<uint32_t>(kCaptureApplicationId)) {
     return Error{"an SQLite database, but not a Tally capture"};
   }
-  if (Status version = check_version(version_of(head)); !version) return version;
+  TALLY_TRY(check_version(version_of(head)));
   const uint32_t stored_size = uint32_t{bytes[16]} << 8 | bytes[17];
   const int64_t page_size = stored_size == 1 ? 65536 : stored_size;
   const int64_t expected_size = page_size * big_endian(bytes + 28);
@@ -238,15 +233,14 @@ Status check_capture_head(const std::string& path) {
 }
 
 Status check_tables(const Database& database, int64_t version) {
-  Result<Statement> found =
-      database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  if (!found) return found.error();
+  Statement found =
+      TALLY_TRY(database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"));
   for (const TableText& table : schema_tables()) {
     if (table.first_version > version) continue;
-    found->bind(std::string_view(table.name));
-    const bool there = found->step();
-    if (!found->status()) return found->status();
-    if (there) found->step();  // resets it
+    found.bind(std::string_view(table.name));
+    const bool there = found.step();
+    TALLY_TRY(found.status());
+    if (there) found.step();  // resets it
     if (!there) return Error{fmt::format("capture is damaged: it has no table '{}'", table.name)};
   }
   return {};
@@ -270,15 +264,14 @@ constexpr LookedUp kLookedUp[] = {{"region_values", "regions"},
 Status check_keys(const Database& database, int64_t version) {
   for (const auto& [table, key, first_version] : kLookedUp) {
     if (version < first_version) continue;
-    Result<Statement> plan = database.prepare(
-        fmt::format("EXPLAIN QUERY PLAN SELECT * FROM main.{} WHERE {} = 1", table, key));
-    if (!plan) return plan.error();
+    Statement plan = TALLY_TRY(database.prepare(
+        fmt::format("EXPLAIN QUERY PLAN SELECT * FROM main.{} WHERE {} = 1", table, key)));
     constexpr int kDetail = 3;
-    while (plan->step()) {
-      if (plan->text(kDetail).starts_with("SCAN"))
+    while (plan.step()) {
+      if (plan.text(kDetail).starts_with("SCAN"))
         return Error{fmt::format("capture is damaged: its table '{}' has no key", table)};
     }
-    if (!plan->status()) return plan->status();
+    TALLY_TRY(plan.status());
   }
   return {};
 }
@@ -289,21 +282,15 @@ Reader::Reader(Database database, std::string path, int64_t version)
     : database_(std::move(database)), path_(std::move(path)), version_(version) {}
 
 Result<Reader> Reader::open(const std::string& path) {
-  if (Status head = check_capture_head(path); !head) return with_context(head.error(), path);
-  Result<Database> database = Database::open(path, Database::Mode::Read);
-  if (!database) return with_context(database.error(), path);
-  const Result<int64_t> version = database->integer("PRAGMA user_version");
-  if (!version) return with_context(version.error(), path);
-  if (Status tables = check_tables(*database, *version); !tables) {
-    return with_context(tables.error(), path);
-  }
-  if (Status keys = check_keys(*database, *version); !keys) return with_context(keys.error(), path);
-  const std::string views_sql = older_tables_sql(*version) + temporary_views_sql();
-  if (Status views = database->execute(views_sql.c_str()); !views) {
-    return with_context(views.error(), path);
-  }
-  Reader reader(std::move(*database), path, *version);
-  if (Result<CaptureRow> row = reader.capture(); !row) return with_context(row.error(), path);
+  TALLY_TRY(with_context(check_capture_head(path), path));
+  Database database = TALLY_TRY(with_context(Database::open(path, Database::Mode::Read), path));
+  const int64_t version = TALLY_TRY(with_context(database.integer("PRAGMA user_version"), path));
+  TALLY_TRY(with_context(check_tables(database, version), path));
+  TALLY_TRY(with_context(check_keys(database, version), path));
+  const std::string views_sql = older_tables_sql(version) + temporary_views_sql();
+  TALLY_TRY(with_context(database.execute(views_sql.c_str()), path));
+  Reader reader(std::move(database), path, version);
+  TALLY_TRY(with_context(reader.capture(), path));
   return reader;
 }
 
@@ -314,10 +301,9 @@ uint64_t Reader::file_size() const {
 }
 
 Result<CaptureRow> Reader::capture() const {
-  auto rows = all_rows<CaptureRow>(database_, "");
-  if (!rows) return rows.error();
-  if (rows->size() != 1) return Error{"capture is damaged: it does not say what it captured"};
-  return std::move(rows->front());
+  auto rows = TALLY_TRY(all_rows<CaptureRow>(database_, ""));
+  if (rows.size() != 1) return Error{"capture is damaged: it does not say what it captured"};
+  return std::move(rows.front());
 }
 
 Result<std::vector<ProcessRow>> Reader::processes() const {
@@ -355,10 +341,9 @@ Result<std::vector<ModuleRow>> Reader::modules() const {
 Result<std::vector<uint32_t>> Reader::spirv(RowId module) const {
   Result<Statement> statement = select<ModuleRow>(database_, "WHERE id = ? LIMIT 1");
   if (statement) statement->bind(module);
-  Result<std::vector<ModuleRow>> rows = all_rows<ModuleRow>(std::move(statement));
-  if (!rows) return rows.error();
-  if (rows->empty()) return Error{"no such module"};
-  return std::move(rows->front().spirv);
+  std::vector<ModuleRow> rows = TALLY_TRY(all_rows<ModuleRow>(std::move(statement)));
+  if (rows.empty()) return Error{"no such module"};
+  return std::move(rows.front().spirv);
 }
 
 Result<std::vector<ShaderRow>> Reader::shaders() const {
@@ -378,7 +363,7 @@ Result<std::vector<PipelineRow>> Reader::pipelines() const {
         if (pipeline->id == row.pipeline) pipeline->shaders.push_back(row.shader);
         return true;
       });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   return pipelines;
 }
 
@@ -436,18 +421,17 @@ Status Reader::for_each_execution(const std::function<bool(const ExecutionRow&)>
 }
 
 Status Reader::for_each_pass(const std::function<bool(const PassRow&)>& visit) const {
-  Result<Statement> rows = database_.prepare(
+  Statement rows = TALLY_TRY(database_.prepare(
       fmt::format("SELECT {}, pass_name.name FROM pass JOIN pass_name ON pass_name.pass = pass.id "
                   "ORDER BY pass.id",
-                  select_list<PassRow>()));
-  if (!rows) return rows.error();
-  while (rows->step()) {
+                  select_list<PassRow>())));
+  while (rows.step()) {
     PassRow row;
-    if (!read_row(*rows, row)) return damaged("pass");
-    row.name = rows->text(selected_count<PassRow>());
+    if (!read_row(rows, row)) return damaged("pass");
+    row.name = rows.text(selected_count<PassRow>());
     if (!visit(row)) return {};
   }
-  return rows->status();
+  return rows.status();
 }
 
 Status Reader::for_each_block_cost(const std::function<bool(const BlockCostRow&)>& visit) const {
@@ -458,11 +442,11 @@ Status Reader::for_each_block_cost(const std::function<bool(const BlockCostRow&)
 namespace {
 
 Status insert_all(const Database& database, const std::vector<SourceText>& texts) {
-  auto insert = database.prepare("INSERT OR IGNORE INTO source_file (name, text) VALUES (?, ?)");
-  if (!insert) return insert.error();
+  auto insert =
+      TALLY_TRY(database.prepare("INSERT OR IGNORE INTO source_file (name, text) VALUES (?, ?)"));
   for (const SourceText& source : texts) {
-    insert->bind(std::string_view(source.name)).bind(std::string_view(source.text));
-    if (Status done = insert->run(); !done) return done;
+    insert.bind(std::string_view(source.name)).bind(std::string_view(source.text));
+    TALLY_TRY(insert.run());
   }
   return {};
 }
@@ -470,29 +454,26 @@ Status insert_all(const Database& database, const std::vector<SourceText>& texts
 }  // namespace
 
 Status add_source_texts(const std::string& capture, const std::vector<SourceText>& texts) {
-  auto database = Database::open(capture, Database::Mode::Create);
-  if (!database) return with_context(database.error(), capture);
-  Status done = database->execute(
+  auto database = TALLY_TRY(with_context(Database::open(capture, Database::Mode::Create), capture));
+  Status done = database.execute(
       "PRAGMA synchronous = OFF; BEGIN;"
       "CREATE TABLE IF NOT EXISTS source_file (name TEXT PRIMARY KEY, text TEXT NOT NULL)");
-  if (done.ok()) done = insert_all(*database, texts);
-  if (done.ok()) done = database->execute("COMMIT");
-  if (done.ok()) done = database->close();
+  if (done.ok()) done = insert_all(database, texts);
+  if (done.ok()) done = database.execute("COMMIT");
+  if (done.ok()) done = database.close();
   return done.ok() ? done : Status(with_context(done.error(), capture));
 }
 
 Result<std::vector<SourceText>> source_texts(const Reader& reader) {
-  auto table =
-      reader.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'source_file'");
-  if (!table) return table.error();
+  auto table = TALLY_TRY(
+      reader.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'source_file'"));
   std::vector<SourceText> texts;
-  const bool is_there = table->step();
-  if (!table->status()) return table->status().error();
+  const bool is_there = table.step();
+  TALLY_TRY(table.status());
   if (!is_there) return texts;
-  auto rows = reader.query("SELECT name, text FROM source_file ORDER BY name");
-  if (!rows) return rows.error();
-  while (rows->step()) texts.push_back({rows->text(0), rows->text(1)});
-  if (!rows->status()) return rows->status().error();
+  auto rows = TALLY_TRY(reader.query("SELECT name, text FROM source_file ORDER BY name"));
+  while (rows.step()) texts.push_back({rows.text(0), rows.text(1)});
+  TALLY_TRY(rows.status());
   return texts;
 }
 

@@ -18,10 +18,9 @@ constexpr std::chrono::milliseconds kPoll{100};
 
 Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& name,
                                                             std::chrono::milliseconds patience) {
-  auto channel = platform::ChannelClient::connect(name);
-  if (!channel) return channel.error();
-  std::unique_ptr<StreamClient> client(new StreamClient(name, std::move(*channel), patience));
-  if (Status sent = client->send_handshake(); !sent) return with_context(sent.error(), name);
+  auto channel = TALLY_TRY(platform::ChannelClient::connect(name));
+  std::unique_ptr<StreamClient> client(new StreamClient(name, std::move(channel), patience));
+  TALLY_TRY(with_context(client->send_handshake(), name));
   return client;
 }
 
@@ -39,13 +38,12 @@ Status StreamClient::send_handshake() {
 Status StreamClient::reconnect() {
   const auto token = ledger_.token();
   if (!token) return Error{"there is no shared memory"};
-  auto channel = platform::ChannelClient::connect(name_);
-  if (!channel) return channel.error();
+  auto channel = TALLY_TRY(platform::ChannelClient::connect(name_));
   Bytes bytes;
   Resumption{*token, position_}.append_to(bytes);
   platform::SharedMemory none;
-  if (Status sent = channel->send_first(bytes, none); !sent) return sent;
-  channel_ = std::move(*channel);
+  TALLY_TRY(channel.send_first(bytes, none));
+  channel_ = std::move(channel);
   return {};
 }
 

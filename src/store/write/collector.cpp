@@ -403,9 +403,8 @@ Collector::~Collector() = default;
 
 Result<std::unique_ptr<Collector>> Collector::start(Writer writer, const std::string& directory,
                                                     CollectorLimits limits) {
-  auto server = ChannelServer::listen(directory);
-  if (!server) return server.error();
-  auto loop = std::make_unique<Loop>(std::move(writer), limits, std::move(*server));
+  auto server = TALLY_TRY(ChannelServer::listen(directory));
+  auto loop = std::make_unique<Loop>(std::move(writer), limits, std::move(server));
   loop->start();
   return std::unique_ptr<Collector>(new Collector(std::move(loop)));
 }

@@ -21,7 +21,7 @@ Status RegionIngest::end() {
 }
 
 Status RegionIngest::begin(const stream::PassRegions& regions, RowId pass) {
-  if (Status ended = end(); !ended) return ended;
+  TALLY_TRY(end());
   PassRegionsRow row{.pass = pass,
                      .subpass = regions.subpass,
                      .layer = regions.layer,
@@ -78,7 +78,7 @@ Status RegionIngest::add(const stream::RegionDraw& draw, std::span<const RowId> 
 }
 
 Status RegionIngest::begin(const stream::PassPicture& picture, RowId pass) {
-  if (Status ended = end(); !ended) return ended;
+  TALLY_TRY(end());
   const uint64_t pixels = uint64_t{picture.width} * picture.height;
   if (pixels == 0 || pixels > stream::kMaxPicturePixels) {
     return Error{"a picture without pixels, or with too many"};
@@ -101,9 +101,7 @@ Status RegionIngest::add(const stream::PictureRows& rows) {
   }
   picture_.pixels.insert(picture_.pixels.end(), rows.pixels.begin(), rows.pixels.end());
   if (picture_.pixels.size() < pixels) return {};
-  auto png = encode_png(picture_);
-  if (!png) return png.error();
-  picture_row_.png = std::move(*png);
+  picture_row_.png = TALLY_TRY(encode_png(picture_));
   writer_.add(std::exchange(picture_row_, {}));
   picture_ = {};
   return {};
@@ -321,7 +319,7 @@ Status Ingest::on(stream::Shader& shader) {
   ShaderRow row = row_of(shader);
   row.device = device->row;
   make_valid(row.constants);
-  if (Status found = resolve(modules_, shader.module, "module", row.module); !found) return found;
+  TALLY_TRY(resolve(modules_, shader.module, "module", row.module));
   shaders_[shader.id] = {writer_.add(row), shader.device};
   return {};
 }
@@ -363,7 +361,7 @@ Status Ingest::on(stream::Object& object) {
 
 Status Ingest::on(stream::Label& label) {
   LabelRow row = row_of(label);
-  if (Status found = resolve(labels_, label.parent, "label", row.parent); !found) return found;
+  TALLY_TRY(resolve(labels_, label.parent, "label", row.parent));
   return define(labels_, label.id, writer_.add(row));
 }
 

@@ -102,8 +102,8 @@ class Copy {
                          &Copy::costs,       &Copy::frame_values, &Copy::regions, &Copy::messages,
                          &Copy::replacements};
     for (const auto copy : copies) {
-      if (Status done = (this->*copy)(); !done) return done;
-      if (!writer_.status()) return writer_.status();
+      TALLY_TRY((this->*copy)());
+      TALLY_TRY(writer_.status());
     }
     for (const NewIds* ids : {&process_, &device_, &queue_, &metric_, &module_, &shader_, &object_,
                               &label_, &pipeline_, &function_, &frame_, &counter_, &submission_,
@@ -134,21 +134,19 @@ class Copy {
   // Equal devices of one capture stay several.
   Status devices() {
     std::map<std::string, int64_t> seen;
-    const auto rows = capture_.devices();
-    if (!rows) return rows.error();
-    for (DeviceRow row : *rows) {
-      const auto metrics = capture_.device_metrics(row.id);
-      if (!metrics) return metrics.error();
-      if (!metrics->empty() && !is_first_metric(metrics->front()))
+    const auto rows = TALLY_TRY(capture_.devices());
+    for (DeviceRow row : rows) {
+      const auto metrics = TALLY_TRY(capture_.device_metrics(row.id));
+      if (!metrics.empty() && !is_first_metric(metrics.front()))
         return Error{"its devices count other metrics than those of the captures before"};
       Identity identity = identity_of(row);
-      for (const MetricRow& metric : *metrics) identity << metric.name << metric.description;
+      for (const MetricRow& metric : metrics) identity << metric.name << metric.description;
       identity << seen[identity.key()]++;
       const RowId old = row.id;
       row.process = process_.of(row.process);
       device_.add(old, Merged::share(merged_.devices, identity, [&] {
                     const RowId id = writer_.add(row);
-                    add_metrics(id, *metrics);
+                    add_metrics(id, metrics);
                     return id;
                   }));
     }
@@ -180,13 +178,10 @@ class Copy {
   }
 
   Status modules() {
-    const auto rows = capture_.modules();
-    if (!rows) return rows.error();
-    for (ModuleRow row : *rows) {
+    const auto rows = TALLY_TRY(capture_.modules());
+    for (ModuleRow row : rows) {
       if (merged_.modules.insert(row.hash).second) {
-        auto words = capture_.spirv(row.id);
-        if (!words) return words.error();
-        row.spirv = std::move(*words);
+        row.spirv = TALLY_TRY(capture_.spirv(row.id));
       }
       module_.add(row.id, writer_.add(row));
     }
@@ -324,8 +319,7 @@ class Copy {
   }
 
   Status batches() {
-    auto values = capture_.batch_values();
-    if (!values) return values.error();
+    auto values = TALLY_TRY(capture_.batch_values());
     Status copied;
     const Status visited = capture_.for_each_batch([&](CommandBatchRow row) {
       const RowId old = row.id;
@@ -344,7 +338,7 @@ class Copy {
       const RowId id = writer_.add(row);
       batch_.add(old, id);
       if (known) return true;
-      copied = copy_values(*values, old_set.value_or(old), old_set ? 1 : row.size,
+      copied = copy_values(values, old_set.value_or(old), old_set ? 1 : row.size,
                            row.value_set.value_or(id));
       return copied.ok();
     });
@@ -353,7 +347,7 @@ class Copy {
 
   Status copy_values(BatchValuesReader& reader, RowId old, size_t commands, RowId batch) {
     BatchValues values;
-    if (Status read = reader.read(old, commands, values); !read) return read;
+    TALLY_TRY(reader.read(old, commands, values));
     for (BlockCountRow& row : values.counts) {
       row.batch = batch;
       writer_.add(row);
@@ -391,10 +385,9 @@ class Copy {
   }
 
   Status regions() {
-    Status done = each(capture_.region_counters(), [this](const RegionCounterRow& row) {
+    TALLY_TRY(each(capture_.region_counters(), [this](const RegionCounterRow& row) {
       region_counter_.add(row.id, writer_.add(row));
-    });
-    if (!done) return done;
+    }));
     Status copied;
     const Status visited = capture_.for_each_pass_regions([&](const PassRegionsRow& row) {
       copied = copy_regions(row);
@@ -419,12 +412,11 @@ class Copy {
         return true;
       });
     }
-    if (!copied) return copied;
-    auto picture = capture_.pass_picture(old.pass, old.layer);
-    if (!picture) return picture.error();
-    if (*picture) {
-      (*picture)->pass = row.pass;
-      writer_.add(**picture);
+    TALLY_TRY(copied);
+    auto picture = TALLY_TRY(capture_.pass_picture(old.pass, old.layer));
+    if (picture) {
+      picture->pass = row.pass;
+      writer_.add(*picture);
     }
     return {};
   }
@@ -489,26 +481,23 @@ CaptureMerge::~CaptureMerge() = default;
 Result<CaptureMerge> CaptureMerge::create(const std::string& path,
                                           const std::vector<CaptureRow>& captures) {
   const CaptureRow row = merged_row(captures);
-  auto writer = Writer::create(path, row);
-  if (!writer) return writer.error();
-  return CaptureMerge(std::make_unique<State>(State{path, row, Merged{std::move(*writer)}}));
+  auto writer = TALLY_TRY(Writer::create(path, row));
+  return CaptureMerge(std::make_unique<State>(State{path, row, Merged{std::move(writer)}}));
 }
 
 Status CaptureMerge::add(const Reader& capture) {
-  const auto row = capture.capture();
-  if (!row) return row.error();
-  if (!row->end_monotonic_ns) return Error{"capture is incomplete: its writer died"};
-  if (row->tool_version != state_->row.tool_version) {
-    return Error{"is of tally " + row->tool_version + ", and others are of " +
+  const auto row = TALLY_TRY(capture.capture());
+  if (!row.end_monotonic_ns) return Error{"capture is incomplete: its writer died"};
+  if (row.tool_version != state_->row.tool_version) {
+    return Error{"is of tally " + row.tool_version + ", and others are of " +
                  state_->row.tool_version};
   }
-  const int64_t start = difference(row->start_unix_ns, state_->row.start_unix_ns);
-  const int64_t shift = difference(start, row->start_monotonic_ns);
-  state_->end_ns = std::max(state_->end_ns, sum(*row->end_monotonic_ns, shift));
-  if (Status copied = Copy(capture, shift, state_->merged).run(); !copied) return copied;
-  auto texts = source_texts(capture);
-  if (!texts) return texts.error();
-  state_->texts.insert(state_->texts.end(), texts->begin(), texts->end());
+  const int64_t start = difference(row.start_unix_ns, state_->row.start_unix_ns);
+  const int64_t shift = difference(start, row.start_monotonic_ns);
+  state_->end_ns = std::max(state_->end_ns, sum(*row.end_monotonic_ns, shift));
+  TALLY_TRY(Copy(capture, shift, state_->merged).run());
+  auto texts = TALLY_TRY(source_texts(capture));
+  state_->texts.insert(state_->texts.end(), texts.begin(), texts.end());
   return {};
 }
 

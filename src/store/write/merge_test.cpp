@@ -22,12 +22,11 @@ class Merge : public testing::Test {
   Status merge(const std::vector<std::string>& paths) {
     std::vector<CaptureRow> rows;
     for (const std::string& path : paths) rows.push_back(*Reader::open(path)->capture());
-    auto merged = CaptureMerge::create(merged_, rows);
-    if (!merged) return merged.error();
+    auto merged = TALLY_TRY(CaptureMerge::create(merged_, rows));
     for (const std::string& path : paths) {
-      if (Status added = merged->add(*Reader::open(path)); !added) return added;
+      TALLY_TRY(merged.add(*Reader::open(path)));
     }
-    return merged->finish();
+    return merged.finish();
   }
 
   // The numbers that the query gives on the file.

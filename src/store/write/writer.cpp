@@ -251,10 +251,9 @@ Writer::~Writer() {
 }
 
 Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture) {
-  if (Status removed = remove_old_capture(path); !removed) return removed.error();
-  Result<Database> opened = Database::open(path, Database::Mode::Create);
-  if (!opened) return with_context(opened.error(), path);
-  auto state = std::make_unique<State>(std::move(*opened), path);
+  TALLY_TRY(remove_old_capture(path));
+  Database opened = TALLY_TRY(with_context(Database::open(path, Database::Mode::Create), path));
+  auto state = std::make_unique<State>(std::move(opened), path);
   const std::string pragmas = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                           kCaptureApplicationId, kCaptureVersion);
   // Written data survives the end of any process, but not of the system: waiting for the
