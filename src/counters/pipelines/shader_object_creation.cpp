@@ -373,10 +373,9 @@ class ShaderGroup {
     request.alpha_to_coverage = alpha_to_coverage_;
     request.primitive_ids = has_primitive_ids(stages_);
     request.tessellation = tessellation_of(stages_);
-    const auto options = StageVariants::make_options(state_.instrumenter, stages_[i], request,
-                                                     variant, std::nullopt);
-    if (!options) return options.error();
-    return state_.instrumenter.instrument(stages_[i], *options);
+    const auto options = TALLY_TRY(StageVariants::make_options(state_.instrumenter, stages_[i],
+                                                               request, variant, std::nullopt));
+    return state_.instrumenter.instrument(stages_[i], options);
   }
 
   // For a shader that counts nothing but is linked with others that do.

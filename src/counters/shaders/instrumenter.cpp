@@ -182,9 +182,7 @@ Result<Instrumenter::Shader> Instrumenter::instrument(const Stage& stage,
   declared.constants = stage.module()->module().declared(key.constants);
   Shader shader = find(declared);
   if (!shader) {
-    Result<Shader> made = make(stage, options, declared.constants);
-    if (!made) return made.error();
-    shader = *made;
+    shader = TALLY_TRY(make(stage, options, declared.constants));
     remember(declared, shader);
   }
   if (!(declared == key)) remember(key, shader);
@@ -204,28 +202,25 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
   if (!analyzed->module().declared_constants().empty()) {
     analyzed = &fixed.emplace(analyzed->module().fixed(constants));
   }
-  Result<Blocks> blocks = find_blocks(*analyzed, *entry);
-  if (!blocks) return blocks.error();
-  Result<spirv::BlockCountResult> counted = spirv::add_block_counts(*analyzed, options);
-  if (!counted) return counted.error();
-  if (options.count_blocks && counted->plan.block_count != blocks->costs.size()) {
+  Blocks blocks = TALLY_TRY(find_blocks(*analyzed, *entry));
+  spirv::BlockCountResult counted = TALLY_TRY(spirv::add_block_counts(*analyzed, options));
+  if (options.count_blocks && counted.plan.block_count != blocks.costs.size()) {
     return Error{fmt::format("internal error: {} blocks are mapped, {} are counted",
-                             blocks->costs.size(), counted->plan.block_count)};
+                             blocks.costs.size(), counted.plan.block_count)};
   }
   if (options_.validate) {
-    const Status valid = validate_spirv(counted->words, options_.vulkan_version);
-    if (!valid)
-      return with_context(valid.error(), "internal error: the instrumented module is invalid");
+    TALLY_TRY(with_context(validate_spirv(counted.words, options_.vulkan_version),
+                           "internal error: the instrumented module is invalid"));
   }
-  if (!counted->left_out.empty()) {
-    log(LogLevel::Warning, "a {} shader: {}", stage_name(stage.info->stage), counted->left_out);
+  if (!counted.left_out.empty()) {
+    log(LogLevel::Warning, "a {} shader: {}", stage_name(stage.info->stage), counted.left_out);
   }
-  auto info = std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan),
-                                                          std::move(blocks->costs), blocks->entry,
-                                                          blocks->feedback, counted->tests_early});
+  auto info = std::make_shared<const StageInfo>(StageInfo{std::move(counted.plan),
+                                                          std::move(blocks.costs), blocks.entry,
+                                                          blocks.feedback, counted.tests_early});
   return Shader(std::make_shared<const InstrumentedShader>(
-      InstrumentedShader{std::make_shared<const std::vector<uint32_t>>(std::move(counted->words)),
-                         counted->record_spec_ids, std::move(info)}));
+      InstrumentedShader{std::make_shared<const std::vector<uint32_t>>(std::move(counted.words)),
+                         counted.record_spec_ids, std::move(info)}));
 }
 
 std::optional<uint32_t> Instrumenter::find_free_location(const Stage& vertex,
@@ -434,9 +429,9 @@ Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
   const auto instrument = [&](const Stage& stage,
                               const std::optional<spirv::PackedDrawIndices>& numbers)
       -> Result<std::shared_ptr<const InstrumentedShader>> {
-    const auto options = make_options(instrumenter, stage, request, request.variant, numbers);
-    if (!options) return options.error();
-    return instrumenter.instrument(stage, *options);
+    const auto options =
+        TALLY_TRY(make_options(instrumenter, stage, request, request.variant, numbers));
+    return instrumenter.instrument(stage, options);
   };
   const Stage* vertex = find(VK_SHADER_STAGE_VERTEX_BIT);
   if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
@@ -453,9 +448,8 @@ Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
       numbers.location.reset();
     }
   }
-  const auto counted = instrument(*vertex, numbers);
-  if (!counted) return with_context(counted.error(), "vertex shader");
-  if (captures((*counted)->info->feedback)) return Error{"transform feedback captures its outputs"};
+  const auto counted = TALLY_TRY(with_context(instrument(*vertex, numbers), "vertex shader"));
+  if (captures(counted->info->feedback)) return Error{"transform feedback captures its outputs"};
   return numbers;
 }
 
@@ -463,15 +457,12 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
                                        const Request& request, Variant variant,
                                        VkPipelineShaderStageCreateInfo& target) {
   if (!stage.code) return Error{"its SPIR-V is not known"};
-  const auto options = make_options(instrumenter, stage, request, variant, packed_draw_indices_);
-  if (!options) return options.error();
+  const auto options =
+      TALLY_TRY(make_options(instrumenter, stage, request, variant, packed_draw_indices_));
   const AddressSlot slot = slot_of(stage, request, packed_draw_indices_.has_value());
-  const auto shader = instrumenter.instrument(stage, *options);
-  if (!shader) return shader.error();
-  const InstrumentedShader& instrumented = **shader;
-  const Result<VkShaderModule> module = create_module(*instrumented.words);
-  if (!module) return module.error();
-  target.module = *module;
+  const auto shader = TALLY_TRY(instrumenter.instrument(stage, options));
+  const InstrumentedShader& instrumented = *shader;
+  target.module = TALLY_TRY(create_module(*instrumented.words));
   vk::ChainCopy& chain = chains_.emplace_back(target.pNext);
   chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   chain.remove(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);

@@ -114,9 +114,8 @@ Result<CallTree> CallTree::make(const analysis::Model& model, const analysis::Pr
   tree.shader_names_ = model.shader_names;
   tree.codes_ = std::make_unique<analysis::ShaderCodes>(model);
   tree.variants_ = std::make_unique<analysis::Variants>(model, *tree.codes_);
-  auto commands = analysis::CommandCosts::count(model, *tree.variants_, progress);
-  if (!commands) return commands.error();
-  tree.commands_ = std::make_unique<analysis::CommandCosts>(std::move(*commands));
+  auto commands = TALLY_TRY(analysis::CommandCosts::count(model, *tree.variants_, progress));
+  tree.commands_ = std::make_unique<analysis::CommandCosts>(std::move(commands));
   return tree;
 }
 

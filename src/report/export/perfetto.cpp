@@ -76,7 +76,7 @@ class Perfetto {
           const uint32_t pass = model_.commands[value.command].pass;
           if (pass != analysis::kNone) values_.add(pass, value.metric, value.value);
         });
-    if (!counted) return counted;
+    TALLY_TRY(counted);
     write_interned();
     write_track(kFramesTrack, "Frames");
     write_track(kCountersTrack, "Counters by pass");
@@ -301,13 +301,12 @@ class Perfetto {
 }  // namespace
 
 Status write_perfetto(const Model& model, const analysis::Progress& progress, const Output& out) {
-  auto spans = analysis::gpu_timeline(model);
-  if (!spans) return spans.error();
-  if (spans->empty()) {
+  auto spans = TALLY_TRY(analysis::gpu_timeline(model));
+  if (spans.empty()) {
     return Error{
         "the capture has no GPU times: the driver has no timestamps, or nothing was timed"};
   }
-  return Perfetto(model, std::move(*spans), out).write(progress);
+  return Perfetto(model, std::move(spans), out).write(progress);
 }
 
 }  // namespace tally::report

@@ -273,7 +273,7 @@ Status write_html(const analysis::Dataset& dataset, std::string_view tool_versio
   Base64 text(out);
   Gzip compressed([&](std::string_view piece) { text.write(piece); }, kCompression);
   write_container(dataset, tool_version, [&](std::string_view piece) { compressed.write(piece); });
-  if (Status finished = compressed.finish(); !finished) return finished;
+  TALLY_TRY(compressed.finish());
   text.finish();
   out("</script>\n<script>");
   out(bundle_script().text);

@@ -7,9 +7,8 @@
 namespace tally::spirv {
 
 Result<AnalyzedModule> AnalyzedModule::parse(std::span<const uint32_t> words) {
-  Result<Module> module = parse_without_groups(words);
-  if (!module) return module.error();
-  return AnalyzedModule(*std::move(module));
+  Module module = TALLY_TRY(parse_without_groups(words));
+  return AnalyzedModule(std::move(module));
 }
 
 AnalyzedModule::AnalyzedModule(Module module)

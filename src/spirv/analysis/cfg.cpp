@@ -60,8 +60,8 @@ std::optional<uint32_t> only_target(const Module& module, const Instruction& ter
 
 Result<Cfg> Cfg::build(const Module& module, const Function& function) {
   Cfg cfg;
-  if (Status status = cfg.add_blocks(module, function); !status) return status.error();
-  if (Status status = cfg.add_successors(module); !status) return status.error();
+  TALLY_TRY(cfg.add_blocks(module, function));
+  TALLY_TRY(cfg.add_successors(module));
   cfg.add_predecessors();
   cfg.mark_reachable();
   return cfg;
@@ -82,7 +82,7 @@ Status Cfg::add_blocks(const Module& module, const Function& function) {
   std::sort(by_label_.begin(), by_label_.end(),
             [&](uint32_t a, uint32_t b) { return blocks_[a].label_id < blocks_[b].label_id; });
   for (CfgBlock& block : blocks_) {
-    if (Status status = add_merge(module, block); !status) return status;
+    TALLY_TRY(add_merge(module, block));
   }
   return {};
 }

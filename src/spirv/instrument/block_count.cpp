@@ -333,8 +333,7 @@ Status check_nesting(const AnalyzedModule& analyzed, const EntryPoint& entry,
 Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
-  if (Status status = check_nesting(analyzed, entry, options.driver); !status)
-    return status.error();
+  TALLY_TRY(check_nesting(analyzed, entry, options.driver));
   if (options.sites.any() && options.driver.masks_branches) {
     safe.counting = Counting::Lane;
     safe.subgroup_operations = false;
@@ -366,14 +365,10 @@ MemoryLanes memory_lanes(const BlockCountOptions& options, bool use_subgroups, b
 Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                     const StageTraits& stage, const BlockCountOptions& wanted) {
   const Module& module = analyzed.module();
-  const auto memory_model = check_memory_model(module);
-  if (!memory_model) return memory_model.error();
-  const auto graph = SegmentGraph::build(analyzed, entry);
-  if (!graph) return graph.error();
-  const auto safe = safe_options(analyzed, entry, wanted);
-  if (!safe) return safe.error();
-  const BlockCountOptions& options = *safe;
-  if (Status status = check_options(options); !status) return status.error();
+  const auto memory_model = TALLY_TRY(check_memory_model(module));
+  const auto graph = TALLY_TRY(SegmentGraph::build(analyzed, entry));
+  const BlockCountOptions options = TALLY_TRY(safe_options(analyzed, entry, wanted));
+  TALLY_TRY(check_options(options));
   const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;
   const bool lacks_lanes = options.stage == ExecutionModel::GLCompute && wanted.sites.memory &&
@@ -383,40 +378,39 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   CounterPlacement placed;
   if (options.count_blocks) {
     placed =
-        place_counters(analyzed, *graph, options, count_subgroups, output_streams(module, options));
+        place_counters(analyzed, graph, options, count_subgroups, output_streams(module, options));
   }
   SitePlan sites;
   if (options.count_blocks && options.sites.any()) {
     const MemoryLanes lanes = memory_lanes(options, use_subgroups, lacks_lanes);
-    sites = plan_sites(analyzed, entry, *graph, options.sites, lanes, placed.plan);
+    sites = plan_sites(analyzed, entry, graph, options.sites, lanes, placed.plan);
   }
   const bool moves = moves_push_constants(module, entry, options.address);
   if (placed.plan.record_counters() == 0 && only_counts(options) && !moves) {
-    return unchanged(module, std::move(placed.plan), *graph);
+    return unchanged(module, std::move(placed.plan), graph);
   }
 
-  const bool demotes_late = LateDemotions::are_possible(analyzed, entry, *graph, options);
+  const bool demotes_late = LateDemotions::are_possible(analyzed, entry, graph, options);
   Editor editor(module);
   PassContext context{analyzed,
                       editor,
                       entry,
                       options,
                       stage,
-                      *graph,
+                      graph,
                       use_subgroups,
                       options.count_blocks && options.int64 && options.int64_atomics,
                       uses_vulkan_memory_model(module),
-                      !demotes_late && std::ranges::any_of(graph->exits, is_demotion),
-                      find_exit_places(analyzed, *graph, options, demotes_late)};
-  prepare_module(context, *memory_model);
+                      !demotes_late && std::ranges::any_of(graph.exits, is_demotion),
+                      find_exit_places(analyzed, graph, options, demotes_late)};
+  prepare_module(context, memory_model);
   Builtins builtins(context);
   HelperMask helper_mask(context, builtins);
-  const auto pointers = TaggedRecordPointers::make(context);
-  if (!pointers) return pointers.error();
+  const auto pointers = TALLY_TRY(TaggedRecordPointers::make(context));
   std::optional<PackedDrawIndex> draw_index;
-  if (options.packed_draw_indices) draw_index.emplace(context, builtins, *pointers);
+  if (options.packed_draw_indices) draw_index.emplace(context, builtins, pointers);
   if (options.packed_draw_indices && options.stage == ExecutionModel::Vertex) {
-    if (Status status = hide_packed_draw_index(context, *pointers); !status) return status.error();
+    TALLY_TRY(hide_packed_draw_index(context, pointers));
   }
   std::optional<LateDemotions> late_demotions;
   if (demotes_late) late_demotions.emplace(context);
@@ -427,7 +421,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   const bool has_no_access = sites.memory.empty();
   std::optional<SiteCounting> site_code;
   if (placed.plan.record_counters() != 0) {
-    record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr, placed.plan);
+    record.emplace(context, builtins, pointers, draw_index ? &*draw_index : nullptr, placed.plan);
   }
   if (!sites.empty()) {
     site_code.emplace(CountingTools{context, builtins, helper_mask, *record, late},
@@ -438,26 +432,25 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   std::optional<RegionCounting> regions;
   if (options.regions) {
-    regions.emplace(context, builtins, helper_mask, *pointers);
-    if (Status status = regions->plan(); !status) return status.error();
+    regions.emplace(context, builtins, helper_mask, pointers);
+    TALLY_TRY(regions->plan());
   }
-  insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
+  insert_begin(context, pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
                site_code ? &*site_code : nullptr, regions ? &*regions : nullptr);
-  insert_code(context, placed.counters, *pointers, late, blocks.get(),
+  insert_code(context, placed.counters, pointers, late, blocks.get(),
               site_code ? &*site_code : nullptr, regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {
     TessellationCounting({context, builtins, helper_mask, *record, late}, patches).insert();
   }
-  if (!builtins.status()) return builtins.status().error();
-  auto words = editor.write();
-  if (!words) return words.error();
+  TALLY_TRY(builtins.status());
+  auto words = TALLY_TRY(editor.write());
   std::optional<RecordSpecIds> spec_ids;
   if (record) spec_ids = record->spec_ids();
   const bool tests_early =
       declares_early_tests(module, entry) || adds_early_tests(module, entry, options);
-  return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids,
-                          left_out(module, *graph, cuts_sites, lacks_lanes && !has_no_access),
+  return BlockCountResult{std::move(words), std::move(placed.plan), spec_ids,
+                          left_out(module, graph, cuts_sites, lacks_lanes && !has_no_access),
                           tests_early};
 }
 
@@ -466,15 +459,12 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {
   if (options.identity) {
-    const auto original = Module::parse(words);
-    if (!original) return original.error();
-    auto copy = Editor(*original).write();
-    if (!copy) return copy.error();
-    return BlockCountResult{std::move(*copy), {}, std::nullopt, {}};
+    const auto original = TALLY_TRY(Module::parse(words));
+    auto copy = TALLY_TRY(Editor(original).write());
+    return BlockCountResult{std::move(copy), {}, std::nullopt, {}};
   }
-  const auto analyzed = AnalyzedModule::parse(words);
-  if (!analyzed) return analyzed.error();
-  return add_block_counts(*analyzed, options);
+  const auto analyzed = TALLY_TRY(AnalyzedModule::parse(words));
+  return add_block_counts(analyzed, options);
 }
 
 Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,

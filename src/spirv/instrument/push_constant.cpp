@@ -139,12 +139,11 @@ class BlockExtension {
       : editor_(editor), module_(editor.module()), variable_(variable) {}
 
   Result<PushConstantMember> extend(uint32_t type, uint32_t offset) {
-    const Result<PushBlock> block = block_of(module_, variable_);
-    if (!block) return block.error();
-    block_ = block->type;
-    members_ = block->members;
-    if (Status status = check_extent(offset); !status) return status.error();
-    if (Status status = check_uses(); !status) return status.error();
+    const PushBlock block = TALLY_TRY(block_of(module_, variable_));
+    block_ = block.type;
+    members_ = block.members;
+    TALLY_TRY(check_extent(offset));
+    TALLY_TRY(check_uses());
     rewrite_loads();
     retype(editor_, variable_, make_block(type, offset));
     return PushConstantMember{variable_, static_cast<uint32_t>(members_.size())};
@@ -283,16 +282,15 @@ class BlockMove {
 
   // Call first. Finds all uses.
   Status check() {
-    const Result<PushBlock> block = block_of(module_, variable_);
-    if (!block) return block.error();
-    block_ = block->type;
+    const PushBlock block = TALLY_TRY(block_of(module_, variable_));
+    block_ = block.type;
     const ScalarSizes sizes = scalar_sizes(module_, block_);
     if (!sizes.known() || sizes.least < kMinScalarBytes) {
       return Error{"its push-constant block has members that cannot be moved to memory"};
     }
     for (const Function& function : module_.functions()) {
       for (uint32_t i = function.begin; i < function.end; ++i) {
-        if (Status status = check_use(i); !status) return status;
+        TALLY_TRY(check_use(i));
       }
     }
     return {};
@@ -394,9 +392,8 @@ PushConstantMember new_variable(Editor& editor, const EntryPoint& entry, uint32_
 
 Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& entry, uint32_t type,
                                              uint32_t offset) {
-  const auto used = used_variable(editor.module(), entry);
-  if (!used) return used.error();
-  if (*used != 0) return BlockExtension(editor, *used).extend(type, offset);
+  const auto used = TALLY_TRY(used_variable(editor.module(), entry));
+  if (used != 0) return BlockExtension(editor, used).extend(type, offset);
   if (const uint32_t idle = idle_variable(editor.module(), entry)) {
     // On failure nothing has been edited.
     auto extended = BlockExtension(editor, idle).extend(type, offset);
@@ -420,10 +417,9 @@ bool can_move_push_constants(const Module& module, const EntryPoint& entry) {
 Result<PushConstantMember> move_push_constants(Editor& editor, const EntryPoint& entry,
                                                uint32_t type, uint32_t offset,
                                                uint32_t address_offset) {
-  const auto variable = seen_variable(editor.module(), entry);
-  if (!variable) return variable.error();
-  BlockMove move(editor.module(), *variable);
-  if (Status status = move.check(); !status) return status.error();
+  const auto variable = TALLY_TRY(seen_variable(editor.module(), entry));
+  BlockMove move(editor.module(), variable);
+  TALLY_TRY(move.check());
   return move.move(editor, type, offset, address_offset);
 }
 

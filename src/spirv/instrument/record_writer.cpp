@@ -22,9 +22,8 @@ Result<TaggedRecordPointers> TaggedRecordPointers::make(PassContext& context) {
   TaggedRecordPointers pointers(context);
   if (context.options.address.kind == AddressSource::Kind::UniformBuffer) {
     pointers.make_uniform_buffer();
-  } else if (Status status = pointers.make_push_constant(); !status) {
-    return status.error();
-  }
+  } else
+    TALLY_TRY(pointers.make_push_constant());
   return pointers;
 }
 
@@ -47,14 +46,13 @@ uint32_t TaggedRecordPointers::new_pointers_struct() const {
 Status TaggedRecordPointers::make_push_constant() {
   const AddressSource& address = context_.options.address;
   const uint32_t type = two_ ? new_pointers_struct() : type_;
-  const auto member =
+  const auto member = TALLY_TRY(
       moves_push_constants(context_.module(), context_.entry, address)
           ? move_push_constants(editor_, context_.entry, type, address.push_constant_offset,
                                 *address.block_address)
-          : add_push_constant(editor_, context_.entry, type, address.push_constant_offset);
-  if (!member) return member.error();
-  variable_ = member->variable;
-  member_ = member->member;
+          : add_push_constant(editor_, context_.entry, type, address.push_constant_offset));
+  variable_ = member.variable;
+  member_ = member.member;
   return {};
 }
 
@@ -221,7 +219,7 @@ class InstanceIndex {
       for (uint32_t index = function.begin; index < function.end; ++index) {
         const Instruction instruction = module.instruction(index);
         if (std::ranges::none_of(pointers(module, instruction), is_one)) continue;
-        if (Status status = hide_in(index, instruction); !status) return status;
+        TALLY_TRY(hide_in(index, instruction));
       }
     }
     if (mask_ != 0) make_mask_function();
@@ -275,9 +273,8 @@ class InstanceIndex {
 }  // namespace
 
 Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& pointers) {
-  const auto variables = find_variables(context.module());
-  if (!variables) return variables.error();
-  return InstanceIndex(context, pointers).hide(*variables);
+  const auto variables = TALLY_TRY(find_variables(context.module()));
+  return InstanceIndex(context, pointers).hide(variables);
 }
 
 namespace {

@@ -453,10 +453,9 @@ std::vector<uint32_t> Editor::patched_original() const {
 
 Result<std::vector<uint32_t>> Editor::write() const {
   const std::vector<uint32_t> original = patched_original();
-  Result<std::vector<NewEntryPoint>> entry_points = this->entry_points(original);
-  if (!entry_points) return entry_points.error();
+  std::vector<NewEntryPoint> entry_points = TALLY_TRY(this->entry_points(original));
   std::vector<uint32_t> arena = arena_;
-  const std::vector<Change> ordered = changes(*entry_points, arena);
+  const std::vector<Change> ordered = changes(entry_points, arena);
 
   std::vector<uint32_t> words;
   words.reserve(original.size() + arena.size());
@@ -472,7 +471,7 @@ Result<std::vector<uint32_t>> Editor::write() const {
     if (change.replaces) copied = std::max(copied, module_->word_offset(change.instruction + 1));
   }
   words.insert(words.end(), original.begin() + copied, original.end());
-  if (Status status = check_bound(words.size()); !status) return status.error();
+  TALLY_TRY(check_bound(words.size()));
   return words;
 }
 

@@ -60,7 +60,7 @@ class Writer {
       (void)is_new(decoration.opcode(), decoration.operands());
     }
     for (uint32_t index = 0; index < module_.instruction_count(); ++index) {
-      if (Status status = add(module_.instruction(index)); !status) return status.error();
+      TALLY_TRY(add(module_.instruction(index)));
     }
     return std::move(words_);
   }
@@ -92,7 +92,7 @@ class Writer {
   Status decorate(const Instruction& group) {
     for (size_t i = 1; i < group.operand_count(); ++i) {
       const uint32_t target[] = {group.operand(i)};
-      if (Status status = write_out(group.operand(0), target); !status) return status;
+      TALLY_TRY(write_out(group.operand(0), target));
     }
     return {};
   }
@@ -100,7 +100,7 @@ class Writer {
   Status decorate_members(const Instruction& group) {
     for (size_t i = 1; i + 1 < group.operand_count(); i += 2) {
       const uint32_t target[] = {group.operand(i), group.operand(i + 1)};
-      if (Status status = write_out(group.operand(0), target); !status) return status;
+      TALLY_TRY(write_out(group.operand(0), target));
     }
     return {};
   }
@@ -195,9 +195,8 @@ class Writer {
 Result<Module> parse_without_groups(std::span<const uint32_t> words) {
   auto module = Module::parse(words);
   if (!module || !module->decorates_in_groups()) return module;
-  const auto written = Writer(*module).write();
-  if (!written) return written.error();
-  return Module::parse(*written);
+  const auto written = TALLY_TRY(Writer(*module).write());
+  return Module::parse(written);
 }
 
 // Builds a Module from untrusted words. One pass splits them into instructions and finds
@@ -409,14 +408,14 @@ Result<Module> Module::parse(std::span<const uint32_t> words) {
 }
 
 Result<Module> ModuleParser::parse() {
-  if (Status status = header(); !status) return status.error();
+  TALLY_TRY(header());
   module_.words_.assign(input_.begin(), input_.end());
   input_ = module_.words_;
-  if (Status status = split(); !status) return status.error();
+  TALLY_TRY(split());
   if (in_function_) {
     return error_at(static_cast<uint32_t>(input_.size()), "the module ends inside a function");
   }
-  if (Status status = refuse_cycles(); !status) return status.error();
+  TALLY_TRY(refuse_cycles());
   sort_tables();
   build_call_graph();
   module_.fold_constants();
@@ -452,9 +451,9 @@ Status ModuleParser::split() {
       return error_at(offset, fmt::format("opcode {} with only {} words",
                                           static_cast<uint32_t>(instruction.opcode()), count));
     }
-    if (Status status = define(instruction); !status) return status;
-    if (Status status = check_operands(instruction); !status) return status;
-    if (Status status = structure(instruction); !status) return status;
+    TALLY_TRY(define(instruction));
+    TALLY_TRY(check_operands(instruction));
+    TALLY_TRY(structure(instruction));
     offset += count;
   }
   module_.offsets_.push_back(offset);

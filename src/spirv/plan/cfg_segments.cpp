@@ -43,9 +43,9 @@ class Builder {
       parts_[f].first_block = graph_.block_count;
       graph_.block_count += module_.functions()[f].block_count;
     }
-    if (Status status = leave_out(); !status) return status;
+    TALLY_TRY(leave_out());
     find_calls();
-    if (Status status = sort_callers_first(); !status) return status;
+    TALLY_TRY(sort_callers_first());
     for (auto f = order_.rbegin(); f != order_.rend(); ++f) find_whether_it_returns(*f);
     for (const uint32_t f : order_) cut(f);
     for (const uint32_t f : order_) connect(f);
@@ -485,7 +485,7 @@ class Builder {
 
 Result<SegmentGraph> SegmentGraph::build(const AnalyzedModule& analyzed, const EntryPoint& entry) {
   SegmentGraph graph;
-  if (Status status = Builder(analyzed, entry, graph).build(); !status) return status.error();
+  TALLY_TRY(Builder(analyzed, entry, graph).build());
   return graph;
 }
 

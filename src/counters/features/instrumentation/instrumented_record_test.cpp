@@ -28,8 +28,7 @@ Result<spirv::BlockCounts> read(std::span<const uint64_t> record, uint32_t shard
                                 std::vector<std::string>* findings = nullptr) {
   const Program program = two_blocks();
   RecordReader reader;
-  const Status status = reader.read(program, program.stages[0], record, shards_log2, findings);
-  if (!status) return status.error();
+  TALLY_TRY(reader.read(program, program.stages[0], record, shards_log2, findings));
   return reader.counts();
 }
 
