@@ -72,11 +72,9 @@ Status set_limit(Limit& limit, const std::string& text) {
   if (!growth && !text.starts_with("<="))
     return Error{fmt::format("'{}' is not exact, +N%, ratchet, ignore or <=N", text)};
   limit.kind = growth ? LimitKind::Growth : LimitKind::Cap;
-  const auto amount = growth ? parse_percent(text.substr(1, text.size() - 2))
-                      : limit.pattern.kind == "time" ? parse_time(text.substr(2))
-                                                     : parse_count(text.substr(2));
-  if (!amount) return amount.error();
-  limit.amount = *amount;
+  limit.amount = TALLY_TRY(growth ? parse_percent(text.substr(1, text.size() - 2))
+                           : limit.pattern.kind == "time" ? parse_time(text.substr(2))
+                                                          : parse_count(text.substr(2)));
   return {};
 }
 
@@ -88,7 +86,7 @@ Result<Limit> parse_rule(const FieldLine& line) {
       kind == "function" || kind == "line" || kind == "executable" || kind == "time";
   if (!only_capped && kind != "pass" && kind != "shader")
     return Error{fmt::format("'{}' is not pass, shader, function, line, executable or time", kind)};
-  if (Status set = set_limit(limit, line.fields[3]); !set) return set.error();
+  TALLY_TRY(set_limit(limit, line.fields[3]));
   if (only_capped && limit.kind != LimitKind::Cap)
     return Error{fmt::format("'{}' can only have a limit <=N: snapshots do not hold it", kind)};
   return limit;
@@ -105,18 +103,17 @@ Result<Limits> parse_limits(const std::string& file, std::string_view text) {
   Limits limits{file, {}};
   const Status status =
       for_each_line(file, text, kFormat, kLimitsVersion, [&](const FieldLine& line) -> Status {
-        auto rule = parse_rule(line);
-        if (!rule) return rule.error();
+        auto rule = TALLY_TRY(parse_rule(line));
         const auto same = std::ranges::find_if(limits.rules, [&](const Limit& other) {
-          return other.pattern == rule->pattern &&
-                 (other.kind == LimitKind::Cap) == (rule->kind == LimitKind::Cap);
+          return other.pattern == rule.pattern &&
+                 (other.kind == LimitKind::Cap) == (rule.kind == LimitKind::Cap);
         });
         if (same != limits.rules.end())
           return Error{fmt::format("the same rule as in line {}", same->line)};
-        limits.rules.push_back(std::move(*rule));
+        limits.rules.push_back(std::move(rule));
         return {};
       });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   return limits;
 }
 
@@ -298,7 +295,7 @@ class Checker {
     for (const CountKey& key : keys) check_count(key);
     check_code();
     for (const auto& [key, count] : capped_.counts) check_caps(key, {.value = count, .file = {}});
-    if (Status usable = check_rules(); !usable) return usable.error();
+    TALLY_TRY(check_rules());
     std::ranges::stable_sort(result_.findings, std::less<>(), &Finding::key);
     if (!result_.findings.empty()) result_.causes = snapshot_causes(snapshot_, now_);
     update();
@@ -421,15 +418,13 @@ std::vector<Finding> CheckResult::remaining() const {
 }
 
 Status add_statistics(const store::Reader& capture, CappedCounts& counts) {
-  const auto pipelines = capture.pipelines();
-  if (!pipelines) return pipelines.error();
+  const auto pipelines = TALLY_TRY(capture.pipelines());
   std::map<store::RowId, std::string> names;
-  for (const store::PipelineRow& row : *pipelines)
+  for (const store::PipelineRow& row : pipelines)
     names[row.id] = row.name.empty() ? short_hash(row.hash) : row.name;
-  const auto statistics = capture.pipeline_statistics();
-  if (!statistics) return statistics.error();
+  const auto statistics = TALLY_TRY(capture.pipeline_statistics());
   constexpr double kMax = 0x1p63;
-  for (const store::PipelineStatisticRow& row : *statistics) {
+  for (const store::PipelineStatisticRow& row : statistics) {
     const double value = std::clamp(std::ceil(row.value), 0.0, kMax);
     uint64_t& count = counts.counts[{
         "executable", names[row.pipeline] + " " + stage_names(row.stages), column_id(row.name)}];

@@ -139,9 +139,8 @@ class Check : public testing::Test {
   }
 
   Result<CheckResult> result(const std::string& rules = {}) const {
-    const auto limits = parse_limits("f", "tally-limits 1\n" + rules);
-    if (!limits) return limits.error();
-    return check(snapshot_, *limits, profile_, capped_, "0.1.0");
+    const auto limits = TALLY_TRY(parse_limits("f", "tally-limits 1\n" + rules));
+    return check(snapshot_, limits, profile_, capped_, "0.1.0");
   }
 
   // "main 64x64 draws 2>3 exact; ..."

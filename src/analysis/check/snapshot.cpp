@@ -262,22 +262,20 @@ Result<bool> CodeParser::take(const FieldLine& line) {
     if (fields.size() != 5) return Error{"not \"code SHADER HASH INVOCATIONS INSTRUCTIONS\""};
     if (fields[2].find_first_not_of("0123456789abcdef") != std::string::npos)
       return Error{fmt::format("'{}' is not a hash", fields[2])};
-    const auto invocations = parse_count(fields[3]), instructions = parse_count(fields[4]);
-    if (!invocations) return invocations.error();
-    if (!instructions) return instructions.error();
+    const auto invocations = TALLY_TRY(parse_count(fields[3]));
+    const auto instructions = TALLY_TRY(parse_count(fields[4]));
     shaders_.push_back({.name = fields[1],
                         .hash = fields[2],
-                        .invocations = *invocations,
-                        .instructions = *instructions});
+                        .invocations = invocations,
+                        .instructions = instructions});
     return true;
   }
   if (shaders_.empty()) return Error{fmt::format("'{}' belongs to no shader", kind)};
   SnapshotShader& shader = shaders_.back();
   if (kind == "in") {
     if (fields.size() != 3) return Error{"not \"in PASS COUNT\""};
-    const auto count = parse_count(fields[2]);
-    if (!count) return count.error();
-    if (!shader.commands.emplace(fields[1], *count).second) return Error{"the same pass again"};
+    const auto count = TALLY_TRY(parse_count(fields[2]));
+    if (!shader.commands.emplace(fields[1], count).second) return Error{"the same pass again"};
     return true;
   }
   if (kind == "file") {
@@ -285,7 +283,7 @@ Result<bool> CodeParser::take(const FieldLine& line) {
     shader.files.push_back({fields[1], {}});
     return true;
   }
-  if (Status taken = take_line(fields); !taken) return taken.error();
+  TALLY_TRY(take_line(fields));
   return true;
 }
 
@@ -297,9 +295,8 @@ Status CodeParser::take_line(const std::vector<std::string>& fields) {
   std::vector<SnapshotLine>& lines = shaders_.back().files.back().lines;
   uint64_t counts[kLoop - kText] = {};
   for (size_t f = kText; f < fields.size(); ++f) {
-    const auto count = parse_count(fields[f]);
-    if (!count) return count.error();
-    counts[f - kText] = *count;
+    const auto count = TALLY_TRY(parse_count(fields[f]));
+    counts[f - kText] = count;
   }
   SnapshotLine line{.text = fields[1],
                     .has_code = fields.size() > kText,
@@ -341,20 +338,18 @@ class Parser {
     const std::string& first = line.fields.front();
     if (first == "driver" || first == "tally" || first == "frames") return take_head(line);
     if (first == "on") return take_driver(line);
-    const auto is_code = code_.take(line);
-    if (!is_code) return is_code.error();
-    if (*is_code) return {};
+    const auto is_code = TALLY_TRY(code_.take(line));
+    if (is_code) return {};
     if (first != "pass" && first != "shader")
       return Error{fmt::format("'{}' is neither pass nor shader", first)};
     if (line.fields.size() != 4) return Error{fmt::format("not \"{} NAME METRIC COUNT\"", first)};
     if (!is_metric(line.fields[2]))
       return Error{fmt::format("'{}' is not the id of a metric", line.fields[2])};
-    const auto count = parse_count(line.fields[3]);
-    if (!count) return count.error();
+    const auto count = TALLY_TRY(parse_count(line.fields[3]));
     const auto [place, added] =
         lines_.emplace(CountKey{first, line.fields[1], line.fields[2]}, line.number);
     if (!added) return Error{fmt::format("the same count as in line {}", place->second)};
-    (other_ ? *other_ : snapshot_.counts)[place->first] = *count;
+    (other_ ? *other_ : snapshot_.counts)[place->first] = count;
     return {};
   }
 
@@ -376,9 +371,7 @@ class Parser {
     if (name == "driver") snapshot_.driver = line.fields[1];
     if (name == "tally") snapshot_.tool_version = line.fields[1];
     if (name != "frames") return {};
-    const auto frames = parse_count(line.fields[1]);
-    if (!frames) return frames.error();
-    snapshot_.frames = *frames;
+    snapshot_.frames = TALLY_TRY(parse_count(line.fields[1]));
     return {};
   }
 
@@ -449,9 +442,8 @@ std::string snapshot_text(const Snapshot& snapshot) {
 
 Result<Snapshot> parse_snapshot(const std::string& file, std::string_view text) {
   Parser parser;
-  const Status status = for_each_line(file, text, kSnapshotFormat, kSnapshotVersion,
-                                      [&](const FieldLine& line) { return parser.take(line); });
-  if (!status) return status.error();
+  TALLY_TRY(for_each_line(file, text, kSnapshotFormat, kSnapshotVersion,
+                          [&](const FieldLine& line) { return parser.take(line); }));
   return parser.finish(file);
 }
 

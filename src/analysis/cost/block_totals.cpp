@@ -89,7 +89,7 @@ Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes,
     });
   }
   if (status.ok()) status = totals.compute_values(stored_values);
-  if (!status.ok()) return status.error();
+  TALLY_TRY(status);
   return totals;
 }
 
@@ -251,7 +251,7 @@ Result<BranchTotals> BranchTotals::count(const Model& model, ShaderCodes& codes,
     uint64_t& sum = times[{variant, value.block, value.target}];
     sum = saturating_sum(sum, value.times);
   });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   for (uint32_t variant = 0; variant < variants.size(); ++variant) {
     const auto& code = codes.of(variants[variant].shader);
     if (!code.ok() || blocks.block_count(variant) == 0) continue;

@@ -62,8 +62,8 @@ Result<CommandCosts> CommandCosts::count(const Model& model, const Variants& var
   CommandCosts costs(model);
   costs.variants_ = &variants;
   costs.find_draws();
-  if (Status loaded = costs.load_costs(); !loaded) return loaded.error();
-  if (Status counted = costs.count_blocks(variants, progress); !counted) return counted.error();
+  TALLY_TRY(costs.load_costs());
+  TALLY_TRY(costs.count_blocks(variants, progress));
   costs.sort_groups();
   return costs;
 }
@@ -132,10 +132,9 @@ Status CommandCosts::count_blocks(const Variants& variants, const Progress& prog
     return group_of(b.command, variants.of(model_->commands[b.command].pipeline, b.shader));
   };
   group_numbers_.reserve(draws_.size());
-  Status status = visit_block_executions(*model_, progress, [&](const BlockExecutions& b) {
+  TALLY_TRY(visit_block_executions(*model_, progress, [&](const BlockExecutions& b) {
     executions_.add({group(b), b.block, b.executions, b.have_costs ? b.executions : 0});
-  });
-  if (!status) return status;
+  }));
   return visit_block_values(*model_, progress, [&](const BlockValue& b) {
     stored_.add({group(b), b.block, b.metric, b.value, b.executions});
   });

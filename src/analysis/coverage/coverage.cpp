@@ -96,16 +96,13 @@ class CoverageBuilder::Capture {
       : builder_(builder), model_(model), codes_(model), variants_(model, codes_) {}
 
   Status run(const Progress& progress) {
-    auto texts = stored_texts(model_);
-    if (!texts) return texts.error();
-    stored_texts_ = std::move(*texts);
-    const auto blocks = BlockTotals::count(model_, codes_, variants_, progress);
-    if (!blocks) return blocks.error();
-    const auto branches = BranchTotals::count(model_, codes_, variants_, *blocks, progress);
-    if (!branches) return branches.error();
+    stored_texts_ = TALLY_TRY(stored_texts(model_));
+    const auto blocks = TALLY_TRY(BlockTotals::count(model_, codes_, variants_, progress));
+    const auto branches =
+        TALLY_TRY(BranchTotals::count(model_, codes_, variants_, blocks, progress));
     const std::vector<Use> uses = uses_of_shaders(model_);
     for (uint32_t shader = 0; shader < model_.shaders.size(); ++shader)
-      add_shader(shader, uses[shader], {*blocks, *branches});
+      add_shader(shader, uses[shader], {blocks, branches});
     return {};
   }
 

@@ -207,15 +207,14 @@ CaptureEvents::CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& p
 
 Status CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
                           const std::vector<uint32_t>& set_of, DataCapture& capture) {
-  auto compiled = statistics(code);
-  if (!compiled) return compiled.error();
+  auto compiled = TALLY_TRY(statistics(code));
   capture.grouped = rows.grouped;
   capture.tables.push_back(frames());
   capture.tables.push_back(labels());
   capture.tables.push_back(queues());
   capture.tables.push_back(pipelines_table());
   capture.tables.push_back(pipeline_shaders(code));
-  capture.tables.push_back(std::move(*compiled));
+  capture.tables.push_back(std::move(compiled));
   capture.tables.push_back(merged_passes());
   capture.tables.push_back(passes());
   capture.tables.push_back(commands(rows, set_of));
@@ -326,9 +325,8 @@ Result<DataTable> CaptureEvents::statistics(const CaptureCode& code) const {
   DataColumn& name = table.add("name", Kind::Index);
   DataColumn& description = table.add("description", Kind::Index);
   DataColumn& value = table.add("value", Kind::Real);
-  const auto rows = model_.reader.pipeline_statistics();
-  if (!rows) return rows.error();
-  for (const store::PipelineStatisticRow& row : *rows) {
+  const auto rows = TALLY_TRY(model_.reader.pipeline_statistics());
+  for (const store::PipelineStatisticRow& row : rows) {
     const uint32_t p = model_.pipeline_index.find(row.pipeline);
     if (p == kNone || pipeline_rows_[p] == kNone) continue;
     for (const store::RowId id : model_.pipelines[p].shaders) {

@@ -23,13 +23,12 @@ constexpr size_t kMaxPictureBytes = size_t{6} << 20;
 
 // Values of the default counter, by row id of the regions.
 Result<std::map<store::RowId, uint64_t>> totals_of(const Model& model, store::RowId counter) {
-  auto rows = model.reader.query(
-      fmt::format("SELECT regions, total FROM region_values WHERE counter = {}", counter));
-  if (!rows) return rows.error();
+  auto rows = TALLY_TRY(model.reader.query(
+      fmt::format("SELECT regions, total FROM region_values WHERE counter = {}", counter)));
   std::map<store::RowId, uint64_t> totals;
-  while (rows->step())
-    totals[rows->integer(0)] = static_cast<uint64_t>(std::max<int64_t>(rows->integer(1), 0));
-  if (Status read = rows->status(); !read) return read.error();
+  while (rows.step())
+    totals[rows.integer(0)] = static_cast<uint64_t>(std::max<int64_t>(rows.integer(1), 0));
+  TALLY_TRY(rows.status());
   return totals;
 }
 
@@ -48,10 +47,8 @@ class RegionTables {
       values_.push_back(&regions_.add(counter.id, Kind::Number));
       draw_values_.push_back(&draws_.add(counter.id, Kind::Number));
     }
-    auto passes = region_passes(model_, std::nullopt);
-    if (!passes) return passes.error();
-    passes_ = std::move(*passes);
-    if (Status sorted = sort_by_heat(); !sorted) return sorted;
+    passes_ = TALLY_TRY(region_passes(model_, std::nullopt));
+    TALLY_TRY(sort_by_heat());
     Status status = choose_regions();
     if (status.ok()) status = add_pictures();
     if (draws_left_out_ != 0) {
@@ -75,11 +72,10 @@ class RegionTables {
   Status sort_by_heat() {
     if (counters_.empty() || passes_.empty()) return {};
     const auto totals =
-        totals_of(model_, model_.region_counters[default_region_counter(counters_)].id);
-    if (!totals) return totals.error();
+        TALLY_TRY(totals_of(model_, model_.region_counters[default_region_counter(counters_)].id));
     const auto total_of = [&](const RegionPass& pass) {
-      const auto found = totals->find(pass.regions.id);
-      return found == totals->end() ? 0 : found->second;
+      const auto found = totals.find(pass.regions.id);
+      return found == totals.end() ? 0 : found->second;
     };
     using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
     std::map<Key, size_t> hottest;
@@ -118,22 +114,20 @@ class RegionTables {
           left_out, passes_.size(), kMaxRegionValues));
     }
     std::ranges::stable_sort(chosen, {}, &RegionPass::pass);
-    auto draws = RegionDraws::open(model_);
-    if (!draws) return draws.error();
+    auto draws = TALLY_TRY(RegionDraws::open(model_));
     for (const RegionPass& pass : chosen) {
-      if (Status added = add_pass(pass); !added) return added;
-      if (!draws->exist()) continue;
-      if (Status added = add_draws(pass, *draws); !added) return added;
+      TALLY_TRY(add_pass(pass));
+      if (!draws.exist()) continue;
+      TALLY_TRY(add_draws(pass, draws));
     }
     return {};
   }
 
   // A row of commands may stand for several draws.
   Status add_draws(const RegionPass& pass, const RegionDraws& draws) {
-    const auto read = draws.read(pass);
-    if (!read) return read.error();
+    const auto read = TALLY_TRY(draws.read(pass));
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> rows;
-    for (const RegionDraw& draw : *read)
+    for (const RegionDraw& draw : read)
       add_saturating(rows[{draw.region, row_of_[draw.command]}], draw.values);
     const size_t values = rows.size() * counters_.size();
     if (values > draw_values_left_) {
@@ -187,11 +181,11 @@ class RegionTables {
       if (seen.insert({pass, layer}).second) order.emplace_back(pass, layer);
     };
     for (const RegionPass& pass : passes_) add(pass.pass, pass.regions.layer);
-    auto rows = model_.reader.query("SELECT pass, layer FROM pass_picture ORDER BY pass, layer");
-    if (!rows) return rows.error();
+    auto rows =
+        TALLY_TRY(model_.reader.query("SELECT pass, layer FROM pass_picture ORDER BY pass, layer"));
     std::set<std::pair<store::RowId, int64_t>> stored;
-    while (rows->step()) stored.emplace(rows->integer(0), rows->integer(1));
-    if (Status read = rows->status(); !read) return read;
+    while (rows.step()) stored.emplace(rows.integer(0), rows.integer(1));
+    TALLY_TRY(rows.status());
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const store::RowId id = model_.passes[p].row.id;
       for (auto at = stored.lower_bound({id, 0}); at != stored.end() && at->first == id; ++at)
@@ -201,15 +195,14 @@ class RegionTables {
     for (const auto& [pass, layer] : order) {
       const store::RowId id = model_.passes[pass].row.id;
       if (!stored.contains({id, layer})) continue;
-      auto picture = model_.reader.pass_picture(id, layer);
-      if (!picture) return picture.error();
-      if (!*picture) continue;
-      if ((*picture)->png.size() > left) {
+      auto picture = TALLY_TRY(model_.reader.pass_picture(id, layer));
+      if (!picture) continue;
+      if (picture->png.size() > left) {
         ++left_out;
         continue;
       }
-      left -= (*picture)->png.size();
-      add_picture(pass, std::move(**picture));
+      left -= picture->png.size();
+      add_picture(pass, std::move(*picture));
     }
     if (left_out != 0) {
       capture_.left_out.push_back(
@@ -269,13 +262,12 @@ Status add_regions(const Model& model, const std::vector<uint32_t>& merged_of,
 }
 
 Status add_egl_frames(const Model& model, DataCapture& capture) {
-  const auto measured = load_measured_frames(model);
-  if (!measured) return measured.error();
+  const auto measured = TALLY_TRY(load_measured_frames(model));
   DataTable table("egl_frames");
   DataColumn& frame = table.add("frame", Kind::Index);
   DataColumn& time = table.add("time", Kind::Real);
   std::vector<DataColumn*> columns;
-  for (const FrameCounterKind& kind : measured->kinds) {
+  for (const FrameCounterKind& kind : measured.kinds) {
     columns.push_back(&table.add(kind.id, Kind::Real));
     Metric metric{.id = kind.id,
                   .title = kind.row->name,
@@ -288,15 +280,15 @@ Status add_egl_frames(const Model& model, DataCapture& capture) {
   for (uint32_t f = 0, row = 0; f < model.frames.size(); ++f)
     if (contents[f] != FrameContent::Nothing) row_of[f] = row++;
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-  for (size_t r = 0; r < measured->frames.size(); ++r) {
-    const uint32_t f = measured->frames[r];
+  for (size_t r = 0; r < measured.frames.size(); ++r) {
+    const uint32_t f = measured.frames[r];
     const auto duration = frame_duration(model.frames[f]);
     frame.push_index(row_of[f]);
     time.push_real(duration ? static_cast<double>(*duration) : kMissing);
     for (size_t k = 0; k < columns.size(); ++k) {
-      const auto& value = measured->values[r][k];
+      const auto& value = measured.values[r][k];
       columns[k]->push_real(value ? static_cast<double>(*value) /
-                                        static_cast<double>(measured->kinds[k].divisor)
+                                        static_cast<double>(measured.kinds[k].divisor)
                                   : kMissing);
     }
   }

@@ -212,13 +212,12 @@ constexpr size_t kMaxPredicted = 50;
 // The metrics that any block has values of which are not executions x cost.
 Result<std::vector<bool>> counted_metrics(const Model& model) {
   std::vector<bool> counted(model.metrics.size());
-  auto rows = model.reader.query("SELECT DISTINCT metric FROM batch_other");
-  if (!rows) return rows.error();
-  while (rows->step()) {
-    const uint32_t metric = model.metric_index.find(rows->integer(0));
+  auto rows = TALLY_TRY(model.reader.query("SELECT DISTINCT metric FROM batch_other"));
+  while (rows.step()) {
+    const uint32_t metric = model.metric_index.find(rows.integer(0));
     if (metric != kNone) counted[metric] = true;
   }
-  if (Status read = rows->status(); !read) return read.error();
+  TALLY_TRY(rows.status());
   if (model.subgroup_executions != kNone) counted[model.subgroup_executions] = true;
   return counted;
 }
@@ -236,9 +235,8 @@ class CaptureBuilder {
   Status add(const Progress& progress, DataCapture& capture) {
     capture.summary = summarize(model_);
     capture.metrics = metrics_;
-    auto counted = counted_metrics(model_);
-    if (!counted) return counted.error();
-    counted_ = std::move(*counted);
+    auto counted = TALLY_TRY(counted_metrics(model_));
+    counted_ = std::move(counted);
     const uint32_t executions = executions_metric(metrics_);
     if (executions != kNone) counted_[executions] = false;
     for (uint32_t m = 0; m < metrics_.size(); ++m)
@@ -247,20 +245,17 @@ class CaptureBuilder {
       capture.simd_lanes = metrics_[model_.subgroup_lanes].id;
       capture.simd_executions = metrics_[model_.subgroup_executions].id;
     }
-    auto costs = BlockCosts::load(model_, [&](store::RowId metric) {
+    auto costs = TALLY_TRY(BlockCosts::load(model_, [&](store::RowId metric) {
       return model_.metric_index.find(metric) != kNone || model_.branch_metrics.contains(metric);
-    });
-    if (!costs) return costs.error();
-    costs_.emplace(std::move(*costs));
-    if (Status predicted = add_prediction(capture); !predicted) return predicted;
-    if (Status added = add_commands(progress, capture); !added) return added;
+    }));
+    costs_.emplace(std::move(costs));
+    TALLY_TRY(add_prediction(capture));
+    TALLY_TRY(add_commands(progress, capture));
     return add_egl_frames(model_, capture);
   }
 
   Status add_findings(const Progress& progress, DataCapture& capture) {
-    auto findings = find_findings(model_, codes_, sources_, variants_, progress);
-    if (!findings) return findings.error();
-    capture.findings = std::move(*findings);
+    capture.findings = TALLY_TRY(find_findings(model_, codes_, sources_, variants_, progress));
     return {};
   }
 
@@ -268,9 +263,8 @@ class CaptureBuilder {
 
  private:
   Status add_prediction(DataCapture& capture) {
-    auto prediction = predict_selected(model_);
-    if (!prediction) return prediction.error();
-    prediction_ = std::move(*prediction);
+    auto prediction = TALLY_TRY(predict_selected(model_));
+    prediction_ = std::move(prediction);
     if (prediction_ && prediction_->works.counts)
       capture.prediction = {make_prediction_table(*prediction_, kMaxPredicted),
                             make_predicted_line_table(*prediction_, kMaxPredicted)};
@@ -282,9 +276,8 @@ class CaptureBuilder {
                                    sources_, *costs_,  metrics_,
                                    counted_, strings_, prediction_ ? &*prediction_ : nullptr};
     CaptureCode code(input);
-    const auto places = find_gpu_places(model_);
-    if (!places) return places.error();
-    CaptureEvents events(input, *places);
+    const auto places = TALLY_TRY(find_gpu_places(model_));
+    CaptureEvents events(input, places);
     std::vector<uint32_t> counted;
     for (uint32_t m = 0; m < counted_.size(); ++m)
       if (counted_[m]) counted.push_back(m);
@@ -294,12 +287,11 @@ class CaptureBuilder {
       const bool is_last = grouping == Grouping::SamePipeline;
       if (rows.first_of.size() > kMaxCommands && !is_last) continue;
       ValueSets sets(input, code, counted);
-      const auto fits = sets.count(rows.row_of, rows.first_of.size(),
-                                   is_last ? ~size_t{0} : kMaxCountRows, progress);
-      if (!fits) return fits.error();
-      if (!*fits) continue;
+      const auto fits = TALLY_TRY(sets.count(rows.row_of, rows.first_of.size(),
+                                             is_last ? ~size_t{0} : kMaxCountRows, progress));
+      if (!fits) continue;
       note_grouping(rows, capture);
-      if (Status added = events.add(code, rows, sets.set_of(), capture); !added) return added;
+      TALLY_TRY(events.add(code, rows, sets.set_of(), capture));
       const std::vector<std::string> reasons = not_counted(code, sets.measured());
       for (size_t row = 0; row < code.shader_count(); ++row)
         rows_.shaders.push_back(code.shader_of_row(row));
@@ -365,17 +357,14 @@ Status compare_captures(const Model& model, const Model& old, const CaptureRows&
                                .source = sources.choice,
                                .reconstruct_all = true,
                                .folder = sources.folder};
-  const auto profile = make_profile(model, options, progress);
-  if (!profile) return profile.error();
-  const auto old_profile = make_profile(old, options, progress);
-  if (!old_profile) return old_profile.error();
-  match_captures({dataset.captures[0], rows, *profile},
-                 {dataset.captures[1], old_rows, *old_profile});
-  const auto pictures = compare_pictures(old, model);
-  if (!pictures) return pictures.error();
-  match_pictures(*pictures, &PictureDifference::pass_after, dataset.captures[0]);
-  match_pictures(*pictures, &PictureDifference::pass_before, dataset.captures[1]);
-  CaptureDiff diff = compare(*old_profile, *profile);
+  const auto profile = TALLY_TRY(make_profile(model, options, progress));
+  const auto old_profile = TALLY_TRY(make_profile(old, options, progress));
+  match_captures({dataset.captures[0], rows, profile},
+                 {dataset.captures[1], old_rows, old_profile});
+  const auto pictures = TALLY_TRY(compare_pictures(old, model));
+  match_pictures(pictures, &PictureDifference::pass_after, dataset.captures[0]);
+  match_pictures(pictures, &PictureDifference::pass_before, dataset.captures[1]);
+  CaptureDiff diff = compare(old_profile, profile);
   dataset.notes = std::move(diff.notes);
   dataset.causes = std::move(diff.causes);
   return {};
@@ -394,12 +383,11 @@ Result<Dataset> make_dataset(const Model& model, const Model* old, const SourceO
     CaptureBuilder builder(*of, sources, dataset.strings);
     Status added = builder.add(progress, dataset.captures.emplace_back());
     if (added && of == &model) added = builder.add_findings(progress, dataset.captures.back());
-    if (!added) return added.error();
+    TALLY_TRY(added);
     rows.push_back(builder.rows());
   }
   if (old) {
-    Status compared = compare_captures(model, *old, rows[0], rows[1], sources, progress, dataset);
-    if (!compared) return compared.error();
+    TALLY_TRY(compare_captures(model, *old, rows[0], rows[1], sources, progress, dataset));
   }
   return dataset;
 }

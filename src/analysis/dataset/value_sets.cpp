@@ -86,7 +86,7 @@ Result<bool> ValueSets::count(const std::vector<uint32_t>& group_of, size_t grou
           add(group_of[batch.commands[i]], counts);
         }
       });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   return fits && blocks_.size() <= max_rows;
 }
 

@@ -268,19 +268,18 @@ using PictureKey = std::tuple<int64_t, std::string, std::string, uint32_t>;
 using StoredPictures = std::map<PictureKey, std::vector<uint32_t>>;
 
 Result<bool> has_pictures(const store::Reader& reader) {
-  auto rows = reader.query("SELECT 1 FROM pass_picture LIMIT 1");
-  if (!rows) return rows.error();
-  const bool any = rows->step();
-  if (Status read = rows->status(); !read) return read.error();
+  auto rows = TALLY_TRY(reader.query("SELECT 1 FROM pass_picture LIMIT 1"));
+  const bool any = rows.step();
+  TALLY_TRY(rows.status());
   return any;
 }
 
 Result<StoredPictures> pictures_of(const Model& model) {
-  auto rows = model.reader.query("SELECT pass, layer FROM pass_picture ORDER BY pass, layer");
-  if (!rows) return rows.error();
+  auto rows =
+      TALLY_TRY(model.reader.query("SELECT pass, layer FROM pass_picture ORDER BY pass, layer"));
   std::map<store::RowId, std::vector<uint32_t>> layers;
-  while (rows->step()) layers[rows->integer(0)].push_back(static_cast<uint32_t>(rows->integer(1)));
-  if (Status read = rows->status(); !read) return read.error();
+  while (rows.step()) layers[rows.integer(0)].push_back(static_cast<uint32_t>(rows.integer(1)));
+  TALLY_TRY(rows.status());
   const LabelPaths labels(model);
   StoredPictures pictures;
   for (uint32_t p = 0; p < model.passes.size(); ++p) {
@@ -331,17 +330,15 @@ Result<bool> compare_pair(const Model& before, const Model& after, PictureDiffer
   const auto read = [&](const Model& model, uint32_t pass) {
     return model.reader.pass_picture(model.passes[pass].row.id, result.layer);
   };
-  const auto a = read(before, result.pass_before), b = read(after, result.pass_after);
-  if (!a) return a.error();
-  if (!b) return b.error();
-  if (!*a || !*b || (*a)->width != (*b)->width || (*a)->height != (*b)->height) return false;
-  result.width = (*b)->width, result.height = (*b)->height;
-  if ((*a)->png == (*b)->png) return true;
-  const auto old = decoded(**a, result.pass), now = decoded(**b, result.pass);
-  if (!old) return old.error();
-  if (!now) return now.error();
-  if (old->width != now->width || old->height != now->height) return false;
-  compare_pixels(*old, *now, result);
+  const auto a = TALLY_TRY(read(before, result.pass_before));
+  const auto b = TALLY_TRY(read(after, result.pass_after));
+  if (!a || !b || a->width != b->width || a->height != b->height) return false;
+  result.width = b->width, result.height = b->height;
+  if (a->png == b->png) return true;
+  const auto old = TALLY_TRY(decoded(*a, result.pass));
+  const auto now = TALLY_TRY(decoded(*b, result.pass));
+  if (old.width != now.width || old.height != now.height) return false;
+  compare_pixels(old, now, result);
   return true;
 }
 
@@ -355,13 +352,11 @@ uint64_t PictureDifferences::pixels() const {
 
 Result<PictureDifferences> compare_pictures(const Model& before, const Model& after) {
   PictureDifferences result;
-  auto old = pictures_of(before);
-  if (!old) return old.error();
-  const auto now = pictures_of(after);
-  if (!now) return now.error();
-  for (const auto& [key, passes] : *old) result.only_before += passes.size();
-  for (const auto& [key, passes] : *now) {
-    const std::vector<uint32_t>& twins = (*old)[key];
+  auto old = TALLY_TRY(pictures_of(before));
+  const auto now = TALLY_TRY(pictures_of(after));
+  for (const auto& [key, passes] : old) result.only_before += passes.size();
+  for (const auto& [key, passes] : now) {
+    const std::vector<uint32_t>& twins = old[key];
     result.only_after += passes.size();
     for (size_t i = 0; i < std::min(passes.size(), twins.size()); ++i) {
       PictureDifference one{.pass_before = twins[i],
@@ -370,9 +365,8 @@ Result<PictureDifferences> compare_pictures(const Model& before, const Model& af
                             .pass = std::get<2>(key),
                             .label = std::get<1>(key),
                             .frame = std::get<0>(key)};
-      const auto compared = compare_pair(before, after, one);
-      if (!compared) return compared.error();
-      if (!*compared) continue;
+      const auto compared = TALLY_TRY(compare_pair(before, after, one));
+      if (!compared) continue;
       --result.only_before, --result.only_after;
       result.list.push_back(std::move(one));
     }
@@ -385,17 +379,13 @@ Result<PictureDifferences> compare_pictures(const Model& before, const Model& af
 
 Result<PictureDifferences> compare_pictures(const std::string& before, const std::string& after) {
   for (const std::string& file : {before, after}) {
-    const auto reader = store::Reader::open(file);
-    if (!reader) return reader.error();
-    const auto any = has_pictures(*reader);
-    if (!any) return any.error();
-    if (!*any) return PictureDifferences();
+    const auto reader = TALLY_TRY(store::Reader::open(file));
+    const auto any = TALLY_TRY(has_pictures(reader));
+    if (!any) return PictureDifferences();
   }
-  const auto old = open_model(before, {}, Model::Detail::Batches);
-  if (!old) return old.error();
-  const auto now = open_model(after, {}, Model::Detail::Batches);
-  if (!now) return now.error();
-  return compare_pictures(*old, *now);
+  const auto old = TALLY_TRY(open_model(before, {}, Model::Detail::Batches));
+  const auto now = TALLY_TRY(open_model(after, {}, Model::Detail::Batches));
+  return compare_pictures(old, now);
 }
 
 }  // namespace tally::analysis

@@ -51,13 +51,13 @@ class ComparedRun {
       result[v.command] +=
           hash_combine(hash_combine(hash_combine(1, v.stage), metrics[v.metric]), v.value);
     });
-    if (!status) return status.error();
+    TALLY_TRY(status);
     status = visit_block_executions(model_, progress_, [&](const BlockExecutions& b) {
       if (b.executions == 0) return;
       result[b.command] +=
           hash_combine(hash_combine(hash_combine(2, shaders[b.shader]), b.block), b.executions);
     });
-    if (!status) return status.error();
+    TALLY_TRY(status);
     return result;
   }
 
@@ -70,10 +70,9 @@ class ComparedRun {
 
   // Reads the counts of one command.
   Status load(size_t command) {
-    Status status = visit_stage_values(model_, progress_, [&](const StageValue& v) {
+    TALLY_TRY(visit_stage_values(model_, progress_, [&](const StageValue& v) {
       if (v.command == command) values_[{v.stage, v.metric}] += v.value;
-    });
-    if (!status) return status;
+    }));
     return visit_block_executions(model_, progress_, [&](const BlockExecutions& b) {
       if (b.command == command && b.executions != 0) blocks_[b.shader][b.block] = b.executions;
     });
@@ -178,16 +177,13 @@ void add_metric(const ComparedRun& before, const ComparedRun& after, FirstDiffer
 Result<std::optional<FirstDifference>> first_difference(const Model& before, const Model& after,
                                                         const Progress& progress) {
   ComparedRun old(before, progress), now(after, progress);
-  const auto old_digests = old.digests(), now_digests = now.digests();
-  if (!old_digests) return old_digests.error();
-  if (!now_digests) return now_digests.error();
-  const size_t shorter = std::min(old_digests->size(), now_digests->size());
+  const auto old_digests = TALLY_TRY(old.digests());
+  const auto now_digests = TALLY_TRY(now.digests());
+  const size_t shorter = std::min(old_digests.size(), now_digests.size());
   size_t at = 0;
-  while (at < shorter && (*old_digests)[at] == (*now_digests)[at] && old.frame(at) == now.frame(at))
-    ++at;
-  if (at == old_digests->size() && at == now_digests->size())
-    return std::optional<FirstDifference>();
-  const bool in_old = at < old_digests->size(), in_now = at < now_digests->size();
+  while (at < shorter && old_digests[at] == now_digests[at] && old.frame(at) == now.frame(at)) ++at;
+  if (at == old_digests.size() && at == now_digests.size()) return std::optional<FirstDifference>();
+  const bool in_old = at < old_digests.size(), in_now = at < now_digests.size();
   FirstDifference first;
   first.frame = in_now ? now.frame(at) : old.frame(at);
   first.number = in_now ? now.command(at).number_in_frame : old.command(at).number_in_frame;
@@ -195,9 +191,8 @@ Result<std::optional<FirstDifference>> first_difference(const Model& before, con
   if (in_old) first.before = old.text(at);
   if (in_now) first.after = now.text(at);
   if (!in_old || !in_now || first.before != first.after) return std::optional(std::move(first));
-  Status loaded = old.load(at);
-  if (loaded.ok()) loaded = now.load(at);
-  if (!loaded) return loaded.error();
+  TALLY_TRY(old.load(at));
+  TALLY_TRY(now.load(at));
   first.place = first_place(old, now);
   if (!first.place && old.identities() == now.identities()) add_metric(old, now, first);
   return std::optional(std::move(first));

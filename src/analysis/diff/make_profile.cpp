@@ -349,7 +349,7 @@ class ProfileBuilder {
     time_passes();
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
-    if (!status.ok()) return status.error();
+    TALLY_TRY(status);
     profile_.index = {shader_items_, pipeline_items_, pass_items_, {}};
     if (commands_) commands_->finish(profile_);
     remove_unused(profile_.pipelines, profile_.index.pipelines);
@@ -526,8 +526,7 @@ class ProfileBuilder {
 
   Status count_code(const Progress& progress) {
     const Variants variants(model_, *codes_);
-    const auto totals = BlockTotals::count(model_, *codes_, variants, progress);
-    if (!totals) return totals.error();
+    const auto totals = TALLY_TRY(BlockTotals::count(model_, *codes_, variants, progress));
     const std::vector<Metric> metrics(
         profile_.metrics.begin(),
         profile_.metrics.begin() + static_cast<ptrdiff_t>(captured_metrics_));
@@ -540,7 +539,7 @@ class ProfileBuilder {
       ShaderItem& item = profile_.shaders[shader_items_[s]];
       const bool listed =
           options_.reconstruct_all || options_.reconstructed.contains(item.identity.hash);
-      add_code(item, s, *codes_, listed ? reconstructed : sources, variants, *totals, metrics);
+      add_code(item, s, *codes_, listed ? reconstructed : sources, variants, totals, metrics);
     }
     return {};
   }

@@ -360,7 +360,7 @@ Result<std::vector<MemoryLine>> find_memory_lines(const Model& model, ShaderCode
     add(SiteSlot::ExtraPasses, line.extra_passes);
     add(SiteSlot::Texels, line.texels);
   });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   std::vector<MemoryLine> lines;
   for (const auto& [variant, of_variant] : sites) {
     const Result<ShaderCode>& code = codes.of(variants[variant].shader);

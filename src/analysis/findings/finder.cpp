@@ -103,10 +103,8 @@ std::vector<Attachment> attachments_of(const Pass& pass) {
 
 Result<Findings> Finder::run(const Progress& progress) {
   collect_shaders();
-  if (const Status status = collect_commands(progress); !status) return status.error();
-  auto memory = find_memory_lines(model_, codes_, variants_, progress);
-  if (!memory) return memory.error();
-  memory_ = std::move(*memory);
+  TALLY_TRY(collect_commands(progress));
+  memory_ = TALLY_TRY(find_memory_lines(model_, codes_, variants_, progress));
   list_accesses();
   find_bound();
   find_overdraw();
@@ -189,7 +187,7 @@ Status Finder::collect_commands(const Progress& progress) {
     fragments_[of.command].work += part(work_of(variant, of.block));
     fragments_[of.command].bytes += part(bytes_of(variant, of.block));
   });
-  if (!visited) return visited.error();
+  TALLY_TRY(visited);
   std::vector<PassGroup*> groups;  // by pass
   for (const Pass& pass : model_.passes) groups.push_back(&passes_[pass_text(&pass)]);
   std::vector<bool> draws(model_.passes.size());
@@ -300,11 +298,9 @@ FindingPlace Finder::place_of_block(const Ran& ran, uint32_t block, std::string 
 }
 Result<Findings> find_findings(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                const Variants& variants, const Progress& progress) {
-  const auto totals = BlockTotals::count(model, codes, variants, progress);
-  if (!totals) return totals.error();
-  const auto branches = BranchTotals::count(model, codes, variants, *totals, progress);
-  if (!branches) return branches.error();
-  return Finder(model, codes, sources, variants, *totals, *branches).run(progress);
+  const auto totals = TALLY_TRY(BlockTotals::count(model, codes, variants, progress));
+  const auto branches = TALLY_TRY(BranchTotals::count(model, codes, variants, totals, progress));
+  return Finder(model, codes, sources, variants, totals, branches).run(progress);
 }
 
 }  // namespace tally::analysis

@@ -22,21 +22,18 @@ Result<uint32_t> find_counter(const Model& model, const std::vector<Metric>& cou
   std::vector<KnownName> known;
   for (uint32_t i = 0; i < counters.size(); ++i)
     known.push_back({counters[i].id, model.region_counters[i].name});
-  const auto found = find_name("counter", wanted, known);
-  if (!found) return found.error();
-  return static_cast<uint32_t>(*found);
+  const auto found = TALLY_TRY(find_name("counter", wanted, known));
+  return static_cast<uint32_t>(found);
 }
 
 // Returns zeros if the counter has no row.
 Result<std::vector<uint32_t>> read_values(const Model& model, const store::PassRegionsRow& regions,
                                           store::RowId counter) {
   std::vector<uint32_t> values(size_t{regions.columns()} * regions.rows());
-  const Status status =
-      model.reader.for_each_region_values(regions, [&](const store::RegionValuesRow& row) {
-        if (row.counter == counter) values = row.by_region;
-        return row.counter != counter;
-      });
-  if (!status) return status.error();
+  TALLY_TRY(model.reader.for_each_region_values(regions, [&](const store::RegionValuesRow& row) {
+    if (row.counter == counter) values = row.by_region;
+    return row.counter != counter;
+  }));
   return values;
 }
 
@@ -69,14 +66,13 @@ const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOthe
 Status visit_batches(
     const Model& model, const Progress& progress,
     const std::function<void(const Batch& batch, const store::BatchValues& values)>& visit) {
-  auto reader = model.reader.batch_values();
-  if (!reader) return reader.error();
+  auto reader = TALLY_TRY(model.reader.batch_values());
   store::BatchValues values;
   constexpr size_t kBatchesBetweenReports = 256;
   for (size_t i = 0; i < model.batches.size(); ++i) {
     const Batch& batch = model.batches[i];
     if (!batch.counted) continue;
-    if (Status read = reader->read(batch.values, batch.commands.size(), values); !read) return read;
+    TALLY_TRY(reader.read(batch.values, batch.commands.size(), values));
     visit(batch, values);
     if (progress && i % kBatchesBetweenReports == kBatchesBetweenReports - 1) {
       progress(static_cast<double>(i) / static_cast<double>(model.batches.size()));
@@ -230,10 +226,9 @@ class StageVisit {
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit) {
-  const auto costs = BlockCosts::load(
-      model, [&](store::RowId metric) { return model.metric_index.find(metric) != kNone; });
-  if (!costs) return costs.error();
-  StageVisit stages(model, *costs, visit);
+  const auto costs = TALLY_TRY(BlockCosts::load(
+      model, [&](store::RowId metric) { return model.metric_index.find(metric) != kNone; }));
+  StageVisit stages(model, costs, visit);
   return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
     stages.run(batch, values);
   });
@@ -280,9 +275,8 @@ Status visit_branch_values(const Model& model, const Progress& progress,
                            const std::function<void(const BranchValue&)>& visit) {
   const auto& targets = model.branch_metrics;
   if (targets.empty()) return {};
-  const auto costs =
-      BlockCosts::load(model, [&](store::RowId metric) { return targets.contains(metric); });
-  if (!costs) return costs.error();
+  const auto costs = TALLY_TRY(
+      BlockCosts::load(model, [&](store::RowId metric) { return targets.contains(metric); }));
   return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
     StageLookup lookup(model, batch);
     const auto visit_column = [&](uint32_t block, store::RowId metric, const store::Column& column,
@@ -299,7 +293,7 @@ Status visit_branch_values(const Model& model, const Progress& progress,
     }
     for (const BlockCountRow& row : values.counts) {
       if (!lookup.find(row.sub, row.stage) || lookup.shader() == kNone) continue;
-      for_each_cost(*costs, lookup.shader(), row, others_of(values, row),
+      for_each_cost(costs, lookup.shader(), row, others_of(values, row),
                     [&](const BlockCosts::Cost& cost) {
                       visit_column(row.block, cost.metric, row.executions, cost.per_execution);
                     });
@@ -388,15 +382,14 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
     if (wanted) passes.push_back({pass, row});
     return true;
   });
-  if (!status) return status.error();
+  TALLY_TRY(status);
   return passes;
 }
 
 Result<RegionDraws> RegionDraws::open(const Model& model) {
   RegionDraws draws(model);
-  auto any = model.reader.query("SELECT 1 FROM region_draw LIMIT 1");
-  if (!any) return any.error();
-  if (!any->step()) return any->status().ok() ? Result(std::move(draws)) : any->status().error();
+  auto any = TALLY_TRY(model.reader.query("SELECT 1 FROM region_draw LIMIT 1"));
+  if (!any.step()) return any.status().ok() ? Result(std::move(draws)) : any.status().error();
   std::map<store::RowId, const Batch*> batches;
   for (const Batch& batch : model.batches) batches.emplace(batch.id, &batch);
   const Status read = model.reader.for_each_batch([&](const store::CommandBatchRow& row) {
@@ -407,7 +400,7 @@ Result<RegionDraws> RegionDraws::open(const Model& model) {
       draws.commands_.emplace(std::pair(row.execution, row.positions.values[i]), commands[i]);
     return true;
   });
-  if (!read) return read.error();
+  TALLY_TRY(read);
   return draws;
 }
 
@@ -426,7 +419,7 @@ Result<std::vector<RegionDraw>> RegionDraws::read(const RegionPass& pass) const 
         }
         return true;
       });
-  if (!read) return read.error();
+  TALLY_TRY(read);
   std::vector<RegionDraw> draws;
   draws.reserve(found.size());
   for (auto& [key, values] : found) draws.push_back({key.first, key.second, std::move(values)});
@@ -453,52 +446,46 @@ PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uin
 Result<uint64_t> count_unknown_stages(const Model& model) {
   std::unordered_multimap<store::RowId, const Batch*> batches;  // several share values
   for (const Batch& batch : model.batches) batches.emplace(batch.values, &batch);
-  auto stages = model.reader.query("SELECT DISTINCT batch, sub, stage FROM batch_count");
-  if (!stages) return stages.error();
+  auto stages = TALLY_TRY(model.reader.query("SELECT DISTINCT batch, sub, stage FROM batch_count"));
   uint64_t count = 0;
-  while (stages->step()) {
-    const auto [begin, end] = batches.equal_range(stages->integer(0));
+  while (stages.step()) {
+    const auto [begin, end] = batches.equal_range(stages.integer(0));
     for (auto at = begin; at != end; ++at) {
       const Batch& batch = *at->second;
       if (!batch.counted) continue;
       const uint32_t shader =
-          model.shader_of(batch.pipeline, static_cast<uint32_t>(stages->integer(1)),
-                          static_cast<uint32_t>(stages->integer(2)));
+          model.shader_of(batch.pipeline, static_cast<uint32_t>(stages.integer(1)),
+                          static_cast<uint32_t>(stages.integer(2)));
       if (shader == kNone) count += batch.commands.size();
     }
   }
-  if (Status status = stages->status(); !status) return status.error();
+  TALLY_TRY(stages.status());
   return count;
 }
 
 Result<std::optional<RegionMap>> make_region_map(const Model& model,
                                                  const RegionMapOptions& options) {
-  const auto passes = region_passes(model, options.pass);
-  if (!passes) return passes.error();
+  const auto passes = TALLY_TRY(region_passes(model, options.pass));
   const std::vector<Metric> counters = describe_region_counters(model);
-  if (passes->empty() || counters.empty()) return std::optional<RegionMap>();
-  const auto counter = find_counter(model, counters, options.counter);
-  if (!counter) return counter.error();
+  if (passes.empty() || counters.empty()) return std::optional<RegionMap>();
+  const auto counter = TALLY_TRY(find_counter(model, counters, options.counter));
   RegionMap map;
-  map.counter = counters[*counter];
+  map.counter = counters[counter];
   const RegionPass* hottest = nullptr;
-  for (const RegionPass& pass : *passes) {
-    auto values = read_values(model, pass.regions, model.region_counters[*counter].id);
-    if (!values) return values.error();
-    const uint64_t total = std::accumulate(values->begin(), values->end(), uint64_t{0});
+  for (const RegionPass& pass : passes) {
+    auto values = TALLY_TRY(read_values(model, pass.regions, model.region_counters[counter].id));
+    const uint64_t total = std::accumulate(values.begin(), values.end(), uint64_t{0});
     if (hottest && total <= map.total) continue;
     hottest = &pass;
     map.total = total;
-    map.values = std::move(*values);
+    map.values = std::move(values);
   }
   const Pass& pass = model.passes[hottest->pass];
   map.frame = model.frames[pass.frame].number;
   map.pass_number = pass.number_in_frame;
   map.pass = pass_text(&pass);
   map.regions = hottest->regions;
-  auto picture = model.reader.pass_picture(pass.row.id, map.regions.layer);
-  if (!picture) return picture.error();
-  map.picture = std::move(*picture);
+  map.picture = TALLY_TRY(model.reader.pass_picture(pass.row.id, map.regions.layer));
   return std::optional(std::move(map));
 }
 

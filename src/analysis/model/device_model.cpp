@@ -384,9 +384,8 @@ Result<DeviceModel> DeviceModel::parse(const std::string& file, std::string_view
 }
 
 Result<DeviceModel> DeviceModel::load(const std::string& file) {
-  const auto text = read_small_file(file, kMaxFile);
-  if (!text) return text.error();
-  return parse(file, *text);
+  const auto text = TALLY_TRY(read_small_file(file, kMaxFile));
+  return parse(file, text);
 }
 
 namespace {
@@ -426,9 +425,8 @@ std::optional<spirv::CostClass> class_with_id(const std::string& id) {
 Result<DeviceCosts> costs_in(const std::string& file, std::string_view text) {
   if (!DeviceModel::is_device_file(text))
     return DeviceCosts::parse(file, text, DeviceCosts::generic().get());
-  auto device = DeviceModel::parse(file, text);
-  if (!device) return device.error();
-  auto costs = DeviceCosts::of(std::make_shared<const DeviceModel>(std::move(*device)));
+  auto device = TALLY_TRY(DeviceModel::parse(file, text));
+  auto costs = DeviceCosts::of(std::make_shared<const DeviceModel>(std::move(device)));
   return costs ? std::move(costs) : with_context(costs.error(), file);
 }
 
@@ -441,11 +439,9 @@ std::shared_ptr<const DeviceCosts> DeviceCosts::generic() {
 }
 
 Result<std::shared_ptr<const DeviceCosts>> DeviceCosts::load(const std::string& file) {
-  const auto text = read_small_file(file, DeviceModel::kMaxFile);
-  if (!text) return text.error();
-  auto costs = costs_in(file, *text);
-  if (!costs) return costs.error();
-  return std::make_shared<const DeviceCosts>(std::move(*costs));
+  const auto text = TALLY_TRY(read_small_file(file, DeviceModel::kMaxFile));
+  auto costs = TALLY_TRY(costs_in(file, text));
+  return std::make_shared<const DeviceCosts>(std::move(costs));
 }
 
 Result<DeviceCosts> DeviceCosts::parse(const std::string& file, std::string_view text,

@@ -290,7 +290,7 @@ Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device
   take(reader.region_counters(), model.region_counters, status);
   take(reader.messages(), model.messages, status);
   take(reader.replacements(), model.replacements, status);
-  if (!status.ok()) return status;
+  TALLY_TRY(status);
   if (model.metrics.size() > kMaxMetrics)
     return Error{fmt::format("has {} metrics, of which at most {} can be read",
                              model.metrics.size(), kMaxMetrics)};
@@ -371,7 +371,7 @@ class Timeline {
     std::vector<store::FunctionRow> functions;
     Status status;
     take(model_.reader.functions(), functions, status);
-    if (!status.ok()) return status;
+    TALLY_TRY(status);
     const IdIndex function_index = index_rows(functions);
     if (detail_ == Model::Detail::Batches) return count_batches(functions, function_index);
     const uint64_t limit = std::max(kMaxCommands, model_.reader.file_size());
@@ -394,29 +394,28 @@ class Timeline {
 
   Status count_batches(const std::vector<store::FunctionRow>& functions,
                        const IdIndex& function_index) {
-    auto batches =
-        model_.reader.query("SELECT execution, function, size, pipeline, pass FROM command_batch");
-    if (!batches) return batches.error();
-    while (batches->step()) {
-      const auto place = executions_.find(batches->integer(0));
-      const uint32_t function = function_index.find(batches->integer(1));
+    auto batches = TALLY_TRY(
+        model_.reader.query("SELECT execution, function, size, pipeline, pass FROM command_batch"));
+    while (batches.step()) {
+      const auto place = executions_.find(batches.integer(0));
+      const uint32_t function = function_index.find(batches.integer(1));
       if (place == executions_.end() || function == kNone) continue;
       const auto size = static_cast<uint32_t>(
-          std::clamp<int64_t>(batches->integer(2), 0, store::kMaxBatchCommands));
+          std::clamp<int64_t>(batches.integer(2), 0, store::kMaxBatchCommands));
       const auto& [submission, runs] = place->second;
       submission->commands.push_back(
-          {batches->integer(0), 0, static_cast<uint32_t>(loaded_.size())});
+          {batches.integer(0), 0, static_cast<uint32_t>(loaded_.size())});
       loaded_.push_back({submission->frame,
                          0,
                          model_.calls.intern(functions[function], {}, {}),
-                         model_.pipeline_index.find(batches->optional_integer(3)),
-                         pass_index_.find(batches->optional_integer(4)),
+                         model_.pipeline_index.find(batches.optional_integer(3)),
+                         pass_index_.find(batches.optional_integer(4)),
                          submission->label,
                          runs * size,
                          {},
                          std::nullopt});
     }
-    return batches->status();
+    return batches.status();
   }
 
   // Its commands, in the order of the file; `order_commands` gives them their places.
@@ -514,7 +513,7 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
   Status status = load_small_tables(model, selection.device);
   if (status.ok()) status = Timeline(model, detail).load();
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
-  if (!status.ok()) return status.error();
+  TALLY_TRY(status);
   model.shader_names = name_shaders(model);
   model.pipeline_names = name_pipelines(model);
   ShaderConstants constants = describe_constants(model);
@@ -532,11 +531,8 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
 
 Result<Model> open_model(const std::string& file, const Selection& selection,
                          Model::Detail detail) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
-  auto model = load_model(std::move(*reader), selection, detail);
-  if (!model) return with_context(model.error(), file);
-  return model;
+  auto reader = TALLY_TRY(store::Reader::open(file));
+  return with_context(load_model(std::move(reader), selection, detail), file);
 }
 
 }  // namespace tally::analysis

@@ -39,20 +39,17 @@ Result<ShaderCode> load(const Model& model, uint32_t shader, ShaderCodes::Compil
   if (!row.module) return Error{"the capture has no SPIR-V for this shader"};
   const catalogue::Stage* stage = catalogue::find_stage(row.stage);
   if (!stage) return Error{fmt::format("its stage 0x{:x} is unknown", row.stage)};
-  auto words = model.reader.spirv(*row.module);
-  if (!words) return words.error();
-  auto module = spirv::Module::parse(*words);
-  if (!module) return module.error();
-  if (!row.constants.empty()) module = module->specialized(row.constants);
-  const spv::ExecutionModel execution = as_written(
-      *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
+  auto words = TALLY_TRY(model.reader.spirv(*row.module));
+  auto module = TALLY_TRY(spirv::Module::parse(words));
+  if (!row.constants.empty()) module = module.specialized(row.constants);
+  const spv::ExecutionModel execution =
+      as_written(module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
   std::optional<spirv::GpuCompiler> gpu;
   if (compiler == ShaderCodes::Compiler::Gpu)
-    gpu = spirv::gpu_compiler(*module, execution, row.entry_point);
-  auto map = spirv::BlockMap::build(*module, execution, row.entry_point, spirv::CostDetail::Kept,
-                                    gpu ? &*gpu : nullptr);
-  if (!map) return map.error();
-  ShaderCode code{std::move(*module), std::move(*map), kNone, execution};
+    gpu = spirv::gpu_compiler(module, execution, row.entry_point);
+  auto map = TALLY_TRY(spirv::BlockMap::build(module, execution, row.entry_point,
+                                              spirv::CostDetail::Kept, gpu ? &*gpu : nullptr));
+  ShaderCode code{std::move(module), std::move(map), kNone, execution};
   code.entry_block = first_block_of_entry(code, execution, row.entry_point);
   return code;
 }

@@ -42,11 +42,10 @@ class BlockCosts {
   template <typename Wanted>
   static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
     BlockCosts costs;
-    const Status status = visit_block_costs(model, [&](const BlockCost& cost) {
+    TALLY_TRY(visit_block_costs(model, [&](const BlockCost& cost) {
       if (wanted(cost.metric))
         costs.costs_[{cost.shader, cost.block}].push_back({cost.metric, cost.per_execution});
-    });
-    if (!status) return status.error();
+    }));
     return costs;
   }
 

@@ -120,7 +120,7 @@ Result<std::vector<GpuSpan>> gpu_timeline(const Model& model) {
     }
     return true;
   });
-  if (!read) return read.error();
+  TALLY_TRY(read);
   std::ranges::stable_sort(spans, [](const GpuSpan& a, const GpuSpan& b) {
     return std::pair(a.begin_ns, -a.end_ns) < std::pair(b.begin_ns, -b.end_ns);
   });
@@ -130,19 +130,18 @@ Result<std::vector<GpuSpan>> gpu_timeline(const Model& model) {
 Result<std::vector<bool>> pipelines_used_before(const Model& model) {
   std::vector<bool> used(model.pipelines.size());
   if (!model.selection.frames || model.selection.frames->first == 0) return used;
-  auto statement = model.reader.query(
-      "SELECT DISTINCT command_batch.pipeline FROM frame"
-      " JOIN submission ON submission.frame = frame.id"
-      " JOIN execution ON execution.submission = submission.id"
-      " JOIN command_batch ON command_batch.execution = execution.id"
-      " WHERE frame.number < ? AND command_batch.pipeline IS NOT NULL");
-  if (!statement) return statement.error();
-  statement->bind(model.selection.frames->first);
-  while (statement->step()) {
-    const uint32_t pipeline = model.pipeline_index.find(statement->integer(0));
+  auto statement = TALLY_TRY(
+      model.reader.query("SELECT DISTINCT command_batch.pipeline FROM frame"
+                         " JOIN submission ON submission.frame = frame.id"
+                         " JOIN execution ON execution.submission = submission.id"
+                         " JOIN command_batch ON command_batch.execution = execution.id"
+                         " WHERE frame.number < ? AND command_batch.pipeline IS NOT NULL"));
+  statement.bind(model.selection.frames->first);
+  while (statement.step()) {
+    const uint32_t pipeline = model.pipeline_index.find(statement.integer(0));
     if (pipeline != kNone) used[pipeline] = true;
   }
-  if (Status read = statement->status(); !read) return read.error();
+  TALLY_TRY(statement.status());
   return used;
 }
 
@@ -172,11 +171,9 @@ class PlaceFinder {
     Status status = find_queues();
     if (status.ok()) status = find_executions();
     if (status.ok()) status = place_commands();
-    if (!status.ok()) return status.error();
+    TALLY_TRY(status);
     for (const Pass& pass : model_.passes) places_.passes.push_back(place_of(pass.row.execution));
-    auto spans = gpu_timeline(model_);
-    if (!spans) return spans.error();
-    places_.spans = std::move(*spans);
+    places_.spans = TALLY_TRY(gpu_timeline(model_));
     set_times();
     return std::move(places_);
   }
@@ -190,9 +187,8 @@ class PlaceFinder {
   };
 
   Status find_queues() {
-    const auto queues = model_.reader.queues();
-    if (!queues) return queues.error();
-    for (const store::QueueRow& queue : *queues) {
+    const auto queues = TALLY_TRY(model_.reader.queues());
+    for (const store::QueueRow& queue : queues) {
       queue_index_.add(queue.id, static_cast<uint32_t>(places_.queues.size()));
       places_.queues.push_back(queue.name.empty()
                                    ? fmt::format("queue {}.{}", queue.family, queue.position)
@@ -202,15 +198,13 @@ class PlaceFinder {
   }
 
   Status find_executions() {
-    const auto objects = model_.reader.objects();
-    if (!objects) return objects.error();
-    for (const store::ObjectRow& object : *objects) object_names_[object.id] = object.name;
+    const auto objects = TALLY_TRY(model_.reader.objects());
+    for (const store::ObjectRow& object : objects) object_names_[object.id] = object.name;
     std::unordered_map<store::RowId, uint32_t> queues;  // by submission
-    Status status = model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
+    TALLY_TRY(model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
       queues[row.id] = queue_index_.find(row.queue);
       return true;
-    });
-    if (!status.ok()) return status;
+    }));
     return model_.reader.for_each_execution([&](const store::ExecutionRow& row) {
       const auto queue = queues.find(row.submission);
       executions_[row.id] = {row.command_buffer, row.parent,
@@ -241,11 +235,11 @@ class PlaceFinder {
   }
 
   Status place_commands() {
-    auto rows = model_.reader.query("SELECT id, execution FROM command_batch WHERE pass IS NULL");
-    if (!rows) return rows.error();
+    auto rows = TALLY_TRY(
+        model_.reader.query("SELECT id, execution FROM command_batch WHERE pass IS NULL"));
     std::unordered_map<store::RowId, store::RowId> execution_of;
-    while (rows->step()) execution_of[rows->integer(0)] = rows->integer(1);
-    if (Status read = rows->status(); !read) return read;
+    while (rows.step()) execution_of[rows.integer(0)] = rows.integer(1);
+    TALLY_TRY(rows.status());
     for (const Batch& batch : model_.batches) {
       const auto execution = execution_of.find(batch.id);
       if (execution == execution_of.end()) continue;

@@ -217,10 +217,9 @@ Result<std::string> decompile_request(const std::string& request) {
   entry.name = request.substr(sizeof head, head[1]);
   std::vector<uint32_t> words((request.size() - start) / sizeof(uint32_t));
   std::memcpy(words.data(), request.data() + start, words.size() * sizeof(uint32_t));
-  const auto module = spirv::Module::parse(std::move(words));
-  if (!module) return module.error();
-  const std::vector<uint32_t> known = without_unknown_declarations(*module);
-  if (Status valid = check_decompilable(known); !valid) return valid.error();
+  const auto module = TALLY_TRY(spirv::Module::parse(std::move(words)));
+  const std::vector<uint32_t> known = without_unknown_declarations(module);
+  TALLY_TRY(check_decompilable(known));
   return decompile(known, entry);
 }
 
@@ -230,14 +229,13 @@ const platform::IsolatedWork kDecompile("decompile", decompile_request);
 
 Result<Reconstruction> reconstruct(const spirv::Module& module, const spirv::EntryPoint& entry,
                                    const std::string& file_name) {
-  const auto glsl = platform::run_isolated(kDecompile, request_of(marked_copy(module), entry));
-  if (!glsl) return glsl.error();
-  GlslLines read = read_marks(module, *glsl);
-  const auto copy = spirv::Module::parse(with_lines(module, file_name, read.line_of));
-  if (!copy) return copy.error();
-  auto map = spirv::BlockMap::build(*copy, entry.model, entry.name, spirv::CostDetail::Kept);
-  if (!map) return map.error();
-  return Reconstruction{std::move(*map), std::move(read.text)};
+  const auto glsl =
+      TALLY_TRY(platform::run_isolated(kDecompile, request_of(marked_copy(module), entry)));
+  GlslLines read = read_marks(module, glsl);
+  const auto copy = TALLY_TRY(spirv::Module::parse(with_lines(module, file_name, read.line_of)));
+  auto map =
+      TALLY_TRY(spirv::BlockMap::build(copy, entry.model, entry.name, spirv::CostDetail::Kept));
+  return Reconstruction{std::move(map), std::move(read.text)};
 }
 
 }  // namespace tally::analysis

@@ -241,10 +241,9 @@ std::optional<SourceFolder::Match> SourceFolder::find(std::string_view name) con
 }
 
 Result<std::map<std::string, std::string>> stored_texts(const Model& model) {
-  auto stored = store::source_texts(model.reader);
-  if (!stored) return stored.error();
+  auto stored = TALLY_TRY(store::source_texts(model.reader));
   std::map<std::string, std::string> texts;
-  for (store::SourceText& source : *stored)
+  for (store::SourceText& source : stored)
     texts.emplace(std::move(source.name), std::move(source.text));
   return texts;
 }

@@ -36,27 +36,23 @@ Analyzer::Analyzer(Model model, Progress progress, SourceOptions sources)
 
 Result<const BlockTotals*> Analyzer::totals() {
   if (totals_ == nullptr) {
-    auto counted = BlockTotals::count(*model_, *codes_, *variants_, progress_);
-    if (!counted) return counted.error();
-    totals_ = std::make_unique<BlockTotals>(std::move(*counted));
+    auto counted = TALLY_TRY(BlockTotals::count(*model_, *codes_, *variants_, progress_));
+    totals_ = std::make_unique<BlockTotals>(std::move(counted));
   }
   return static_cast<const BlockTotals*>(totals_.get());
 }
 
 Result<const Prediction*> Analyzer::prediction() {
   if (!is_predicted_) {
-    auto predicted = predict_selected(*model_);
-    if (!predicted) return predicted.error();
-    prediction_ = std::move(*predicted);
+    prediction_ = TALLY_TRY(predict_selected(*model_));
     is_predicted_ = true;
   }
   return prediction_ ? &*prediction_ : static_cast<const Prediction*>(nullptr);
 }
 
 Result<Table> Analyzer::command_table(GroupBy by, const TableOptions& options) {
-  const auto predicted = prediction();
-  if (!predicted) return predicted.error();
-  auto table = make_command_table(*model_, *codes_, *variants_, *predicted, by, options, progress_);
+  const auto predicted = TALLY_TRY(prediction());
+  auto table = make_command_table(*model_, *codes_, *variants_, predicted, by, options, progress_);
   if (table) table->rows.keep(model_);
   return table;
 }
@@ -97,26 +93,25 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
 }
 
 Result<Table> Analyzer::code_table(By by, const TableOptions& options) {
-  const auto blocks = totals();
-  if (!blocks) return blocks.error();
+  const auto blocks = TALLY_TRY(totals());
   if (by == By::Function)
-    return make_function_table(*model_, *codes_, *variants_, **blocks, options);
+    return make_function_table(*model_, *codes_, *variants_, *blocks, options);
   if (by == By::CallTree)
-    return make_call_tree_table(*model_, *codes_, *variants_, **blocks, options);
+    return make_call_tree_table(*model_, *codes_, *variants_, *blocks, options);
   if (by == By::Value) {
-    return make_value_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+    return make_value_table(*model_, *codes_, *sources_, *variants_, *blocks, options, progress_);
   }
   if (by == By::Clock) {
-    return make_clock_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+    return make_clock_table(*model_, *codes_, *sources_, *variants_, *blocks, options, progress_);
   }
   if (by == By::Memory) {
-    return make_memory_table(*model_, *codes_, *sources_, *variants_, **blocks, options, progress_);
+    return make_memory_table(*model_, *codes_, *sources_, *variants_, *blocks, options, progress_);
   }
   if (by == By::Block)
-    return make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
-  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
-  if (!branches) return branches.error();
-  return make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, *branches, options);
+    return make_block_table(*model_, *codes_, *sources_, *variants_, *blocks, options);
+  const auto branches =
+      TALLY_TRY(BranchTotals::count(*model_, *codes_, *variants_, *blocks, progress_));
+  return make_line_table(*model_, *codes_, *sources_, *variants_, *blocks, branches, options);
 }
 
 Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) {
@@ -135,13 +130,11 @@ Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) 
 }
 
 Result<std::vector<Table>> Analyzer::gl_overview(TableOptions options) {
-  auto counters = make_counter_table(*model_, {});
-  if (!counters) return counters.error();
+  auto counters = TALLY_TRY(make_counter_table(*model_, {}));
   if (options.top == 0) options.top = kOverviewRows;
   if (options.sort.empty()) options.sort = "time";
-  auto frames = make_frame_counter_table(*model_, options);
-  if (!frames) return frames.error();
-  return std::vector<Table>{std::move(*counters), std::move(*frames)};
+  auto frames = TALLY_TRY(make_frame_counter_table(*model_, options));
+  return std::vector<Table>{std::move(counters), std::move(frames)};
 }
 
 // Work outside of passes is known by its labels, or else by its pipelines.
@@ -166,15 +159,13 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   const std::pair<By, const TableOptions*> wanted[] = {
       {main_group(), &first}, {By::Shader, &rest}, {By::Line, &rest}};
   for (const auto& [by, by_options] : wanted) {
-    auto made = table(by, *by_options);
-    if (!made) return made.error();
-    tables.push_back(std::move(*made));
+    auto made = TALLY_TRY(table(by, *by_options));
+    tables.push_back(std::move(made));
   }
-  const auto predicted = prediction();
-  if (!predicted) return predicted.error();
-  if (*predicted && (*predicted)->works.counts) {
-    tables.push_back(make_prediction_table(**predicted, rest.top));
-    tables.push_back(make_predicted_line_table(**predicted, rest.top));
+  const auto predicted = TALLY_TRY(prediction());
+  if (predicted && predicted->works.counts) {
+    tables.push_back(make_prediction_table(*predicted, rest.top));
+    tables.push_back(make_predicted_line_table(*predicted, rest.top));
   }
   return tables;
 }
@@ -184,17 +175,15 @@ Result<Findings> Analyzer::findings() {
 }
 
 Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptions& options) {
-  const auto blocks = totals();
-  if (!blocks) return blocks.error();
-  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
-  if (!branches) return branches.error();
+  const auto blocks = TALLY_TRY(totals());
+  const auto branches =
+      TALLY_TRY(BranchTotals::count(*model_, *codes_, *variants_, *blocks, progress_));
   std::vector<Table> tables;
   for (uint32_t v = 0; v < variants_->size(); ++v) {
-    if (!is_listed(v, **blocks)) continue;
-    auto made = make_listing(*model_, *codes_, *sources_, *variants_, **blocks, *branches, v, kind,
-                             options);
-    if (!made) return made.error();
-    tables.push_back(std::move(*made));
+    if (!is_listed(v, *blocks)) continue;
+    auto made = TALLY_TRY(
+        make_listing(*model_, *codes_, *sources_, *variants_, *blocks, branches, v, kind, options));
+    tables.push_back(std::move(made));
   }
   const bool lacks_source =
       std::any_of(tables.begin(), tables.end(), [&](const Table& t) { return t.id != "source"; });

@@ -51,7 +51,7 @@ class Footprints {
         sum = saturating_sum(sum, v.value);
       }
     });
-    if (!status) return status.error();
+    TALLY_TRY(status);
     for (const auto& [command, count] : lines) {
       const uint64_t bytes = saturating_product(count, spirv::kLineBytes);
       of_groups[groups.group_of_command[command]].add(
@@ -110,8 +110,7 @@ class CommandTable {
                       const Runs& runs) const {
     Table table = make_table(self);
     note_uncounted_runs(table, metrics_, runs);
-    Status finished = finish_table(table, metrics_, options, is_whole());
-    if (!finished.ok()) return finished.error();
+    TALLY_TRY(finish_table(table, metrics_, options, is_whole()));
     note_first_uses(table);
     note_footprints(table);
     if (!options.header_above) add_notes(model_, table);
@@ -129,9 +128,7 @@ class CommandTable {
   }
 
   Status find_footprints(const Progress& progress) {
-    auto found = Footprints(model_, codes_).find(groups_, progress);
-    if (!found) return found.error();
-    footprints_ = std::move(*found);
+    footprints_ = TALLY_TRY(Footprints(model_, codes_).find(groups_, progress));
     return {};
   }
 
@@ -430,7 +427,7 @@ Result<Table> make_command_table(const Model& model, ShaderCodes& codes, const V
                                  const Prediction* prediction, GroupBy by,
                                  const TableOptions& options, const Progress& progress) {
   const auto table = std::make_shared<CommandTable>(model, codes, prediction, by, options);
-  if (Status counted = table->count(progress); !counted) return counted.error();
+  TALLY_TRY(table->count(progress));
   return table->table(table, options, variants.selected_runs());
 }
 

@@ -55,11 +55,10 @@ class Loader {
           fmt::format("{} counters in {} frames are more values than a table may have ({})",
                       measured_.kinds.size(), model_.frames.size(), kMaxValues)};
     }
-    const Status status = model_.reader.for_each_frame_value([this](const auto& value) {
+    TALLY_TRY(model_.reader.for_each_frame_value([this](const auto& value) {
       add_value(value);
       return true;
-    });
-    if (!status.ok()) return status.error();
+    }));
     return std::move(measured_);
   }
 
@@ -205,26 +204,24 @@ std::optional<uint64_t> frame_duration(const store::FrameRow& frame) {
 bool counts_frames(const Model& model) { return !model.frame_counters.empty(); }
 
 Result<Table> make_frame_counter_table(const Model& model, const TableOptions& options) {
-  const auto measured = load_measured_frames(model);
-  if (!measured) return measured.error();
+  const auto measured = TALLY_TRY(load_measured_frames(model));
   Table table;
   table.id = "frame", table.title = "GL frames";
-  const std::vector<Field> fields = frame_fields(model, *measured);
+  const std::vector<Field> fields = frame_fields(model, measured);
   add_columns(table, fields);
-  for (size_t r = 0; r < measured->frames.size(); ++r) table.rows.push_back(make_row(fields, r));
+  for (size_t r = 0; r < measured.frames.size(); ++r) table.rows.push_back(make_row(fields, r));
   table.total_rows = table.rows.size();
-  if (Status finished = finish_table(table, {}, options); !finished) return finished.error();
+  TALLY_TRY(finish_table(table, {}, options));
   return table;
 }
 
 Result<Table> make_counter_table(const Model& model, const TableOptions& options) {
-  const auto measured = load_measured_frames(model);
-  if (!measured) return measured.error();
+  const auto measured = TALLY_TRY(load_measured_frames(model));
   std::vector<size_t> kinds;
   std::vector<Sums> sums;
   size_t zero = 0;
-  for (size_t k = 0; k < measured->kinds.size(); ++k) {
-    const Sums of_kind = sum_counter(*measured, k);
+  for (size_t k = 0; k < measured.kinds.size(); ++k) {
+    const Sums of_kind = sum_counter(measured, k);
     if (of_kind.max == 0) {
       ++zero;
       continue;
@@ -234,12 +231,12 @@ Result<Table> make_counter_table(const Model& model, const TableOptions& options
   }
   Table table;
   table.id = "counter", table.title = "GL counters, by frame";
-  const std::vector<Field> fields = counter_fields(*measured, kinds, sums);
+  const std::vector<Field> fields = counter_fields(measured, kinds, sums);
   add_columns(table, fields);
   for (size_t r = 0; r < kinds.size(); ++r) table.rows.push_back(make_row(fields, r));
   table.total_rows = table.rows.size();
   if (zero != 0) table.notes.push_back(fmt::format("{} more counters are 0 in every frame.", zero));
-  if (Status finished = finish_table(table, {}, options); !finished) return finished.error();
+  TALLY_TRY(finish_table(table, {}, options));
   return table;
 }
 

@@ -155,9 +155,8 @@ class FunctionReport {
       known.push_back({metrics_[m].id, metrics_[m].title});
       known.push_back({metrics_[m].id + kWithCallees, title_with_callees(m)});
     }
-    const auto found = find_name("column", options_.sort, known);
-    if (!found) return found.error();
-    ranked_ = static_cast<uint32_t>(*found / 2);
+    const auto found = TALLY_TRY(find_name("column", options_.sort, known));
+    ranked_ = static_cast<uint32_t>(found / 2);
     return {};
   }
 
@@ -349,8 +348,7 @@ class FunctionsByName : FunctionReport {
     });
     for (const auto& [key, function] : functions_) add_row(key, function);
     note_uncounted_runs(table_, metrics_, variants_.selected_runs());
-    if (Status finished = finish_table(table_, metrics_, options_); !finished)
-      return finished.error();
+    TALLY_TRY(finish_table(table_, metrics_, options_));
     finish_notes();
     return std::move(table_);
   }
@@ -422,7 +420,7 @@ class CallTreeReport : FunctionReport {
   using FunctionReport::FunctionReport;
 
   Result<Table> run() {
-    if (Status chosen = choose_metric(); !chosen) return chosen.error();
+    TALLY_TRY(choose_metric());
     table_.id = "call-tree";
     table_.title = "Calls";
     add_key("tree", "function", "name of the function, indented by the calls above it");
@@ -443,7 +441,7 @@ class CallTreeReport : FunctionReport {
     });
     add_rows();
     if (!metrics_.empty()) table_.sorted_by = metrics_[ranked_].id + kWithCallees;
-    if (Status finished = finish_in_order(table_, options_); !finished) return finished.error();
+    TALLY_TRY(finish_in_order(table_, options_));
     finish_notes();
     return std::move(table_);
   }

@@ -57,8 +57,7 @@ class LineTable {
     for (const auto& [key, line] : lines_) add_line_row(key, line);
     if (has_duplicate_lines_) table_.columns[*table_.column_index("shader")].shown = true;
     note_uncounted_runs(table_, metrics_, variants_.selected_runs());
-    if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
-      return finished.error();
+    TALLY_TRY(finish_table(table_, metrics_, options_));
     if (!options_.header_above) add_notes(model_, table_);
     for (std::string& note : sources_.notes()) table_.notes.push_back(std::move(note));
     if (without_lines_ != 0) {

@@ -35,13 +35,10 @@ class RegionTable {
         counters_(describe_region_counters(model)) {}
 
   Result<Table> run(const Progress& progress) {
-    auto passes = region_passes(model_, options_.pass);
-    if (!passes) return passes.error();
-    passes_ = std::move(*passes);
+    passes_ = TALLY_TRY(region_passes(model_, options_.pass));
     if (by_draw_) {
-      auto draws = RegionDraws::open(model_);
-      if (!draws) return draws.error();
-      draws_.emplace(std::move(*draws));
+      auto draws = TALLY_TRY(RegionDraws::open(model_));
+      draws_.emplace(std::move(draws));
     }
     Table table;
     table.id = by_draw_ ? "region_draw" : "region";
@@ -60,7 +57,7 @@ class RegionTable {
                                .adds_up = false});
     }
     for (uint32_t in = 0; in < passes_.size(); ++in) {
-      if (Status added = add_regions(in, fields, table); !added) return added.error();
+      TALLY_TRY(add_regions(in, fields, table));
       if (progress) progress(static_cast<double>(in + 1) / static_cast<double>(passes_.size()));
     }
     return finish(std::move(table));
@@ -150,7 +147,7 @@ class RegionTable {
           }
           return true;
         });
-    if (!status) return status;
+    TALLY_TRY(status);
     if (by_draw_) return add_draws(in, values, fields, table);
     for (size_t r = 0; r < count; ++r) {
       if (counted[r]) {
@@ -186,14 +183,13 @@ class RegionTable {
   // A last row has the rest of the region.
   Status add_draws(uint32_t in, const MetricMatrix& whole, const std::vector<Field>& fields,
                    Table& table) {
-    const auto draws = draws_->read(passes_[in]);
-    if (!draws) return draws.error();
-    if (counters_.empty() || draws->empty()) return {};
+    const auto draws = TALLY_TRY(draws_->read(passes_[in]));
+    if (counters_.empty() || draws.empty()) return {};
     const uint32_t ranked = default_region_counter(counters_);
-    for (auto begin = draws->begin(); begin != draws->end();) {
+    for (auto begin = draws.begin(); begin != draws.end();) {
       const uint32_t region = begin->region;
-      const auto end = std::find_if(begin, draws->end(),
-                                    [&](const RegionDraw& d) { return d.region != region; });
+      const auto end =
+          std::find_if(begin, draws.end(), [&](const RegionDraw& d) { return d.region != region; });
       const auto count = static_cast<size_t>(end - begin);
       MetricMatrix values(count + 1, counters_.size());
       bool has_rest = false;
@@ -228,7 +224,7 @@ class RegionTable {
     if (options.sort.empty() && !counters_.empty()) {
       options.sort = counters_[default_region_counter(counters_)].id;
     }
-    if (Status finished = finish_table(table, {}, options); !finished) return finished.error();
+    TALLY_TRY(finish_table(table, {}, options));
     return table;
   }
 

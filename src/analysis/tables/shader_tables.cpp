@@ -46,7 +46,7 @@ class ShaderTable {
       values_.add(row, v.metric, v.value);
       measured_[row] = true;
     });
-    if (!status.ok()) return status.error();
+    TALLY_TRY(status);
     status = visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
       const auto add = [&](std::vector<uint64_t>& sums) {
         uint64_t& sum = sums[row_of(b.command, b.shader)];
@@ -55,11 +55,10 @@ class ShaderTable {
       if (b.block == codes_.entry_block(b.shader)) add(invocations_);
       if (discards_in(b.shader, b.block)) add(discarded_);
     });
-    if (!status.ok()) return status.error();
+    TALLY_TRY(status);
     Table table = make_table();
     note_uncounted_runs(table, metrics_, variants_.selected_runs());
-    if (Status finished = finish_table(table, metrics_, options_); !finished.ok())
-      return finished.error();
+    TALLY_TRY(finish_table(table, metrics_, options_));
     if (!options_.header_above) add_notes(model_, table);
     return table;
   }
@@ -364,8 +363,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSou
     table.rows.push_back(std::move(row));
   }
   note_uncounted_runs(table, metrics, variants.selected_runs());
-  if (Status finished = finish_table(table, metrics, options); !finished.ok())
-    return finished.error();
+  TALLY_TRY(finish_table(table, metrics, options));
   if (!options.header_above) add_notes(model, table);
   for (std::string& note : sources.notes()) table.notes.push_back(std::move(note));
   return table;
@@ -393,9 +391,8 @@ class ExecutableTable {
   explicit ExecutableTable(const Model& model) : model_(model) {}
 
   Result<Table> run(const TableOptions& options) {
-    auto rows = model_.reader.pipeline_statistics();
-    if (!rows) return rows.error();
-    rows_ = std::move(*rows);
+    auto rows = TALLY_TRY(model_.reader.pipeline_statistics());
+    rows_ = std::move(rows);
     for (const store::PipelineStatisticRow& row : rows_) add(row);
     Table table;
     table.id = "executable";
@@ -405,7 +402,7 @@ class ExecutableTable {
     add_columns(table, fields);
     for (size_t r = 0; r < executables_.size(); ++r) table.rows.push_back(make_row(fields, r));
     table.total_rows = table.rows.size();
-    if (Status finished = finish_table(table, {}, options); !finished) return finished.error();
+    TALLY_TRY(finish_table(table, {}, options));
     return table;
   }
 

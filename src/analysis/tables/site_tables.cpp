@@ -78,7 +78,7 @@ class SiteRows {
       const uint32_t variant = variants_.of(model_.commands[v.command].pipeline, v.shader);
       add_slot(sites[variant][spirv::word_offset_of(v.site)], v.slot, v.value);
     });
-    if (!status) return status.error();
+    TALLY_TRY(status);
     for (const auto& [variant, of_variant] : sites) add_variant(variant, of_variant);
     return std::move(rows_);
   }
@@ -223,7 +223,7 @@ Result<Table> finish_site_table(Table table, const std::vector<Field>& fields, s
   table.total_rows = rows;
   TableOptions sorted = options;
   if (sorted.sort.empty()) sorted.sort = default_sort;
-  if (Status finished = finish_table(table, {}, sorted); !finished) return finished.error();
+  TALLY_TRY(finish_table(table, {}, sorted));
   add_notes(model, table);
   for (std::string& note : sources.notes()) table.notes.push_back(std::move(note));
   return table;
@@ -250,9 +250,7 @@ Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSour
                               const Variants& variants, const TableOptions& options,
                               const Progress& progress) {
   SiteRows finder(model, codes, sources, variants, nullptr, SiteKind::Loop);
-  const auto found = finder.find(progress);
-  if (!found) return found.error();
-  const std::vector<SiteRow>& rows = *found;
+  const std::vector<SiteRow> rows = TALLY_TRY(finder.find(progress));
   std::vector<Field> fields = site_key_fields(model, variants, rows);
   fields.push_back(value_field("runs", "runs", "runs of the loop by an invocation",
                                [&](size_t r) -> Cell { return runs_of(rows[r]); }));
@@ -284,10 +282,8 @@ Result<Table> make_loop_table(const Model& model, ShaderCodes& codes, ShaderSour
 Result<Table> make_value_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options, const Progress& progress) {
-  const auto found =
-      SiteRows(model, codes, sources, variants, &totals, SiteKind::Value).find(progress);
-  if (!found) return found.error();
-  const std::vector<SiteRow>& rows = *found;
+  const std::vector<SiteRow> rows =
+      TALLY_TRY(SiteRows(model, codes, sources, variants, &totals, SiteKind::Value).find(progress));
   std::vector<Field> fields = site_key_fields(model, variants, rows);
   fields.push_back(value_field("executions", "executions", "times the line was executed",
                                [&](size_t r) -> Cell { return rows[r].executions; }));
@@ -334,7 +330,7 @@ class ClockRows {
       if (v.slot == SiteSlot::TimedRuns) site.runs = saturating_sum(site.runs, v.value);
       if (v.slot == SiteSlot::TimedInvocations) timed_ = saturating_sum(timed_, v.value);
     });
-    if (!status) return status.error();
+    TALLY_TRY(status);
     for (const auto& [variant, of_variant] : sites) {
       const auto& code = codes_.of(variants_[variant].shader);
       if (!code.ok() || code->entry_block == kNone) continue;
@@ -467,9 +463,7 @@ Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSou
                                const Variants& variants, const BlockTotals& totals,
                                const TableOptions& options, const Progress& progress) {
   ClockRows finder(model, codes, sources, variants, totals);
-  const auto found = finder.find(progress);
-  if (!found) return found.error();
-  const std::vector<ClockRow>& rows = *found;
+  const std::vector<ClockRow> rows = TALLY_TRY(finder.find(progress));
   std::vector<SiteRow> sites;
   for (const ClockRow& row : rows) sites.push_back(row.site);
   std::vector<Field> fields = site_key_fields(model, variants, sites);
@@ -508,10 +502,8 @@ Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSou
 Result<Table> make_memory_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
                                 const Variants& variants, const BlockTotals& totals,
                                 const TableOptions& options, const Progress& progress) {
-  const auto found =
-      SiteRows(model, codes, sources, variants, &totals, SiteKind::Memory).find(progress);
-  if (!found) return found.error();
-  const std::vector<SiteRow>& rows = *found;
+  const std::vector<SiteRow> rows = TALLY_TRY(
+      SiteRows(model, codes, sources, variants, &totals, SiteKind::Memory).find(progress));
   const auto number = [&](size_t r, SiteSlot slot) { return slot_value(rows[r].values, slot); };
   std::vector<Field> fields = site_key_fields(model, variants, rows);
   fields.push_back(

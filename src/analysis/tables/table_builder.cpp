@@ -159,20 +159,19 @@ bool note_lacking_rows(Table& table, size_t sorted, const std::vector<bool>& is_
 }
 
 Status sort_and_share(Table& table, const std::string& id, const std::vector<bool>& is_whole) {
-  const auto sorted = find_column(table, id);
-  if (!sorted) return sorted.error();
+  const auto sorted = TALLY_TRY(find_column(table, id));
   const bool divisible =
-      table.columns[*sorted].is_number() && table.columns[*sorted].role == ColumnRole::Value &&
-      table.columns[*sorted].unit != Unit::Percent && table.columns[*sorted].adds_up;
-  const std::string& ranked_by = table.columns[*sorted].ranked_by;
-  const size_t ranked = ranked_by.empty() ? *sorted : *table.column_index(ranked_by);
-  const bool has_share = divisible && !note_lacking_rows(table, *sorted, is_whole);
-  const double total = total_of(table, *sorted, is_whole);
+      table.columns[sorted].is_number() && table.columns[sorted].role == ColumnRole::Value &&
+      table.columns[sorted].unit != Unit::Percent && table.columns[sorted].adds_up;
+  const std::string& ranked_by = table.columns[sorted].ranked_by;
+  const size_t ranked = ranked_by.empty() ? sorted : *table.column_index(ranked_by);
+  const bool has_share = divisible && !note_lacking_rows(table, sorted, is_whole);
+  const double total = total_of(table, sorted, is_whole);
   sort_rows(table, ranked);
-  table.columns[*sorted].shown = table.columns[ranked].shown = true;
-  if (has_share) append_share(table, *sorted, total);
-  if (table.columns[*sorted].role == ColumnRole::Value)
-    place_sorted(table, *sorted, ranked, has_share);
+  table.columns[sorted].shown = table.columns[ranked].shown = true;
+  if (has_share) append_share(table, sorted, total);
+  if (table.columns[sorted].role == ColumnRole::Value)
+    place_sorted(table, sorted, ranked, has_share);
   return {};
 }
 
@@ -360,7 +359,7 @@ Status finish_table(Table& table, const std::vector<Metric>& metrics, const Tabl
   std::string sort = options.sort;
   if (sort.empty() && !metrics.empty()) sort = metrics[default_metric(metrics)].id;
   if (!sort.empty()) {
-    if (Status status = sort_and_share(table, sort, is_whole); !status) return status;
+    TALLY_TRY(sort_and_share(table, sort, is_whole));
   }
   keep_top(table, options.top);
   if (options.columns.empty()) return {};
