@@ -163,7 +163,7 @@ void Finder::find_uniform_work(const Ran& ran) {
   std::vector<FindingPlace> places;
   for (auto& [value, at] : found) places.push_back(std::move(at));
   add(Rule::UniformWork, share_of(work),
-      fmt::format("{} of the {} of {} compute what is the same in all of its {} invocations",
+      fmt::format("{} of the {} of {} went into values that are the same in all its {} invocations",
                   percent(ratio(work, ran.work)), metric_name(), subject(ran),
                   with_separators(ran.invocations)),
       std::move(places));

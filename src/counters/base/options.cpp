@@ -39,7 +39,7 @@ std::optional<RegionSize> parse_region_size(const Settings& settings) {
                       static_cast<uint32_t>(std::countr_zero(size->height))};
   }
   log(LogLevel::Warning,
-      "setting region_size is \"{}\", not WIDTHxHEIGHT in powers of two up to 4096", text);
+      "setting region_size is \"{}\"; it must be WIDTHxHEIGHT, powers of two up to 4096", text);
   return std::nullopt;
 }
 
@@ -60,7 +60,8 @@ Options::ForcedQueries parse_forced_queries(const Settings& settings) {
     take("result_status", forced.result_status);
     take("timestamp", forced.timestamps);
     take("transform_feedback", forced.transform_feedback);
-    if (!known) log(LogLevel::Warning, "setting emulate_queries names \"{}\", no query type", name);
+    if (!known)
+      log(LogLevel::Warning, "setting emulate_queries: \"{}\" is not a type of queries", name);
   }
   return forced;
 }

@@ -50,7 +50,7 @@ const PhysicalDevice& Instance::inspect(VkPhysicalDevice handle) {
     slot = std::make_unique<PhysicalDevice>(
         inspect_physical_device(next_, handle, versions_.raised, options_.force_emulation));
     if (!slot->native && !slot->missing.empty()) {
-      log(LogLevel::Info, "{}: no shader instrumentation, the device lacks {}",
+      log(LogLevel::Info, "{}: its shaders are not instrumented: it lacks {}",
           slot->properties.deviceName, fmt::join(slot->missing, ", "));
     }
   }
@@ -308,8 +308,8 @@ std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
   const VkResult result = clock->prepare(gpu_, *queue, calibration(creation));
   if (result == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
-                    "vkCreateDevice(): the device clock could not be read: there are no "
-                    "timestamps: " +
+                    "vkCreateDevice(): there are no timestamps, because the device clock "
+                    "cannot be read: " +
                         vk::take_own_failure(result).text());
   return nullptr;
 }

@@ -43,7 +43,8 @@ struct ObjectState {
         instrumenter(options),
         set_layouts(device.handle, device.next, rules.shader_slots),
         compile_threads(threads) {
-    device.report(vk::take_own_failure(), "vkCreateDevice(): a call was made again");
+    device.report(vk::take_own_failure(),
+                  "vkCreateDevice(): the layer repeated a call that failed");
   }
 
   const DeviceContext& device;

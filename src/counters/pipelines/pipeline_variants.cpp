@@ -335,7 +335,8 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   report_notices(state, pipeline, builder.notices());
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   if (variant != variant.full()) {
-    state.device.report(vk::take_own_failure(), "a pipeline runs as its full variant");
+    state.device.report(vk::take_own_failure(),
+                        "a pipeline counts all that it can, which is slower");
     return VK_SUCCESS;  // which is tried next
   }
   report_notices(

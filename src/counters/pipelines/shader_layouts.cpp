@@ -20,8 +20,8 @@ namespace tally::counters {
 void notice_late_tests(Messages& messages, VkObjectType type, uint64_t object) {
   messages.notice(
       "TALLY-late-tests", type, object,
-      "alpha to coverage is dynamic state of what an execution set may hold: its fragment "
-      "shaders may also run, and count, for fragments that depth and stencil tests reject");
+      "an execution set may hold pipelines with dynamic alpha to coverage: their fragment shaders "
+      "may also run, and count, for fragments that depth and stencil tests reject");
 }
 
 std::shared_ptr<const ShaderCode> find_code(ObjectState& state,

@@ -35,8 +35,8 @@ void CommandCounts::generated(VkPipelineBindPoint point) {
   if (!queries.reads_arguments()) return;
   state_.device.context.messages.notice(
       "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(state_.handle),
-      "queries lack vertices, primitives and workgroups of generated commands, whose arguments the "
-      "layer does not read");
+      "queries do not count vertices, primitives and workgroups of generated commands: the layer "
+      "does not read the arguments of these commands");
 }
 
 IndexRange CommandCounts::bound_indices() const {
@@ -319,7 +319,8 @@ void CommandBuffer::gather_records() {
   if (result == VK_SUCCESS) return;
   state_.device.context.messages.notice(
       "TALLY-own-call-failed", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),
-      "records are read where they are, which is slow: " + vk::take_own_failure(result).text());
+      "the host reads each shard of the records, which is slow: " +
+          vk::take_own_failure(result).text());
 }
 
 void CommandBuffer::end() {

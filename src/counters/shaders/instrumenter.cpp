@@ -312,7 +312,7 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
         choose_packed_draw_indices(instrumenter, stages, request);
     if (numbers) packed_draw_indices_ = *numbers;
     log(LogLevel::Debug, "the draws of a pipeline have {}",
-        numbers ? "numbers" : "an address each: " + numbers.error().message);
+        numbers ? "packed indices" : "a record pointer each: " + numbers.error().message);
   }
   for (const size_t i : order) {
     const bool has_regions =

@@ -18,8 +18,8 @@ namespace tally::test {
 
 inline constexpr uint32_t kQuad = 6;         // vertices
 inline constexpr uint64_t kRowTexels = 256;  // per instance in the image
-inline constexpr const char* kNumbers = "the draws of a pipeline have numbers";
-inline constexpr const char* kAddresses = "the draws of a pipeline have an address each";
+inline constexpr const char* kNumbers = "the draws of a pipeline have packed indices";
+inline constexpr const char* kAddresses = "the draws of a pipeline have a record pointer each";
 
 // Vertices and fragments of a draw of `count` instances of rows.vert.
 inline std::vector<uint64_t> rows(uint32_t first, uint32_t count) {

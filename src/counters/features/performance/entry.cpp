@@ -73,8 +73,8 @@ void get_passes(VkPhysicalDevice handle, const VkQueryPoolPerformanceCreateInfoK
   instance.messages().misuse(
       "VUID-VkQueryPoolPerformanceCreateInfoKHR-pCounterIndices-03321",
       VK_OBJECT_TYPE_PHYSICAL_DEVICE, vk::handle_bits(handle),
-      fmt::format("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR(): an index is not one "
-                  "of a counter of queue family {}",
+      fmt::format("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR(): an index is not "
+                  "the index of a counter of queue family {}",
                   info.queueFamilyIndex));
 }
 

@@ -24,11 +24,10 @@ VkQueryPoolCreateInfo handle_info() {
 }
 
 VkResult unknown_counters(const Device& device) {
-  device.messages().misuse(
-      "VUID-VkQueryPoolPerformanceCreateInfoKHR-pCounterIndices-03321", VK_OBJECT_TYPE_DEVICE,
-      device.handle_bits(),
-      "vkCreateQueryPool(): no VkQueryPoolPerformanceCreateInfoKHR, or an index that is not one of "
-      "a counter of its queue family");
+  device.messages().misuse("VUID-VkQueryPoolPerformanceCreateInfoKHR-pCounterIndices-03321",
+                           VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
+                           "vkCreateQueryPool(): VkQueryPoolPerformanceCreateInfoKHR is missing, "
+                           "or names a counter that its queue family does not have");
   return VK_ERROR_UNKNOWN;
 }
 

@@ -220,7 +220,7 @@ void RegionRecorder::report_overflows() const {
     state_.device.messages.notice(
         "TALLY-too-many-primitives", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_),
         fmt::format("more than {} primitives touched a region: where fragment_primitives reads "
-                    "{}, there were that many or more (setting region_primitives)",
+                    "{}, the number may be larger (setting region_primitives)",
                     limit, limit));
   }
 }
@@ -256,7 +256,7 @@ void RegionSubmission::report_timeout() const {
   const std::string who = holder ? fmt::format("process {}", holder->pid) : "other work";
   state_.device.messages.notice(
       "TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
-      fmt::format("counters by region read 0: {} was capturing for {} ms (setting "
+      fmt::format("counters by region read 0: {} captured for longer than {} ms (setting "
                   "exclusive_timeout)",
                   who, state_.device.options.exclusive_timeout));
 }
@@ -338,8 +338,9 @@ class Checker {
                          index, address));
     } else if (available < bytes) {
       report("pCounterAddresses-11817",
-             fmt::format("pCounterAddresses[{}] ({:#x}) has {} bytes of its buffer, not {}", index,
-                         address, available, bytes));
+             fmt::format("pCounterAddresses[{}] ({:#x}): its buffer ends after {} bytes, {} are "
+                         "written",
+                         index, address, available, bytes));
     }
     return available < bytes ? 0 : address;
   }
@@ -456,8 +457,8 @@ std::optional<RegionRequest> check_region_request(
     state.device.messages.notice("TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER,
                                  vk::handle_bits(commands),
                                  "serializeRegions is not supported: regions still run "
-                                 "concurrently, in the driver's order. Counts "
-                                 "do not depend on it; shader_clock and fragment_subgroups may");
+                                 "concurrently, in the driver's order. Only "
+                                 "shader_clock and fragment_subgroups can depend on the order");
   }
   RegionRequest request;
   request.instance = instance;
