@@ -13,7 +13,7 @@ Error absent(const std::string& what) { return {what + " does not exist on Windo
 void add_absent(CLI::App& app, Action& chosen, const std::string& name) {
   CLI::App* command = app.add_subcommand(name, "Not on Windows yet");
   command->prefix_command();  // takes any arguments
-  command->callback([name, &chosen] { chosen = [name] { return fail(absent("tally " + name)); }; });
+  command->callback([name, &chosen] { chosen = [name] { return absent("tally " + name); }; });
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void add_trigger(CLI::App& app, Action& chosen) { add_absent(app, chosen, "trigg
 void add_calibrate(CLI::App& app, Action& chosen) { add_absent(app, chosen, "calibrate"); }
 void add_egl_probe(CLI::App& /*app*/, Action& /*chosen*/) {}
 
-int export_to(const ExportToOptions& /*options*/) { return fail(absent("tally export --to")); }
+Result<int> export_to(const ExportToOptions& /*options*/) { return absent("tally export --to"); }
 
 // `tally run --trigger` fails with it.
 Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::string& /*file*/,

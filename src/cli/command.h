@@ -39,8 +39,8 @@ class UsageFormatter : public CLI::Formatter {
   std::string usage_;
 };
 
-// Runs the chosen command; returns the exit status.
-using Action = std::function<int()>;
+// Runs the chosen command; returns the exit status, or the error that main() prints.
+using Action = std::function<Result<int>()>;
 
 // `after_dashes` holds the arguments after "--".
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);

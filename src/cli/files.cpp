@@ -30,11 +30,11 @@ Status replace_file(const std::string& path, const std::string& text) {
   const fs::path target =
       fs::is_symlink(path, ignored) ? fs::canonical(path, ignored) : fs::path(path);
   if (target.empty()) return Error{path + ": broken symbolic link"};
-  auto file = PartialFile::create(Folder::current(), target.string());
-  if (!file) return with_context(file.error(), path);
-  platform::copy_permissions(path, file->descriptor());
-  file->write(text);
-  const int error = file->finish(Existing::Replace);
+  auto file =
+      TALLY_TRY(with_context(PartialFile::create(Folder::current(), target.string()), path));
+  platform::copy_permissions(path, file.descriptor());
+  file.write(text);
+  const int error = file.finish(Existing::Replace);
   return error == 0 ? Status() : Error{path + ": " + std::strerror(error)};
 }
 
@@ -113,17 +113,15 @@ Result<std::string> choose_output(const std::string& asked, const std::string& a
   if (stem.empty()) stem = "capture";
   const std::string plain = asked.empty() ? stem + ".tally" : asked;
   if (force) return plain;
-  const auto taken = take(plain);
-  if (!taken) return taken.error();
-  if (*taken) return plain;
+  const auto taken = TALLY_TRY(take(plain));
+  if (taken) return plain;
   if (!asked.empty()) {
     return Error{fmt::format("{} exists; choose another name, or replace it with --force", asked)};
   }
   for (int number = 2; number < kMaxNumbers; ++number) {
     std::string numbered = fmt::format("{}-{}.tally", stem, number);
-    const auto made = take(numbered);
-    if (!made) return made.error();
-    if (*made) return numbered;
+    const auto made = TALLY_TRY(take(numbered));
+    if (made) return numbered;
   }
   return Error{
       fmt::format("{}.tally and its numbered names all exist; choose a name with -o", stem)};
@@ -178,11 +176,8 @@ Status may_replace(const std::string& path, const std::string& capture) {
 Result<ExportFile> ExportFile::open(const std::string& path, const std::string& capture,
                                     bool force) {
   if (path.empty() || path == "-") return ExportFile();
-  if (force) {
-    if (Status allowed = may_replace(path, capture); !allowed) return allowed.error();
-  }
-  const auto chosen = choose_output(path, {}, force);
-  if (!chosen) return chosen.error();
+  if (force) TALLY_TRY(may_replace(path, capture));
+  TALLY_TRY(choose_output(path, {}, force));
   auto file = PartialFile::create(Folder::current(), path, 0644);
   if (file) return ExportFile(path, std::move(*file), !force);
   if (!force) Folder::current().remove_file(path);
@@ -248,9 +243,8 @@ void remove_abandoned_folders(const fs::path& parent, const std::string& prefix,
 }  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::make() {
-  const auto parent = parent_folder();
-  if (!parent) return parent.error();
-  return make(*parent, kPrefix, true);
+  const auto parent = TALLY_TRY(parent_folder());
+  return make(parent, kPrefix, true);
 }
 
 Result<TemporaryFolder> TemporaryFolder::make_in(const fs::path& parent,
@@ -351,10 +345,9 @@ bool has_text(int file, std::string_view text) {
 // Follows no links: a folder that the user gave may hold some that lead elsewhere.
 Status write_new(const platform::Folder& folder, const std::string& name, const std::string& path,
                  std::string_view text) {
-  auto file = PartialFile::create(folder, name);
-  if (!file) return with_context(file.error(), path);
-  file->write(text);
-  const int error = file->finish(platform::Existing::Keep);
+  auto file = TALLY_TRY(with_context(PartialFile::create(folder, name), path));
+  file.write(text);
+  const int error = file.finish(platform::Existing::Keep);
   if (error == 0) return {};
   if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
   const UniqueFd existing(folder.open_to_read(name));
@@ -385,8 +378,7 @@ Result<std::string> write_source(const std::string& folder, std::string_view nam
     at = std::move(next);
   }
   path /= parts.back();
-  if (Status written = write_new(*at, parts.back(), path.string(), text); !written)
-    return written.error();
+  TALLY_TRY(write_new(*at, parts.back(), path.string(), text));
   return path.string();
 }
 

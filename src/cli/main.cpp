@@ -82,7 +82,8 @@ int parse_and_run(int argc, char** argv) {
     return tally::cli::fail({one_line(error, app)});
   }
   if (!chosen) return tally::cli::fail({"name a command first (see tally --help)"});
-  return chosen();
+  const auto status = chosen();
+  return status ? *status : tally::cli::fail(status.error());
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ Status default_to_newest(std::vector<std::string>& files) {
 Status default_to_newest(std::string& before, std::string& after) {
   if (!after.empty()) return {};
   if (!before.empty()) {
-    if (Status found = default_to_newest(after); !found) return found;
+    TALLY_TRY(default_to_newest(after));
     std::error_code ignored;
     if (!fs::equivalent(before, after, ignored)) return {};
     return Error{before + " is itself the newest capture in this folder: name the one to compare"};
@@ -168,12 +168,12 @@ Result<analysis::Profile> load_profile(const std::string& file,
                                        const analysis::ProfileOptions& options,
                                        const std::shared_ptr<const analysis::DeviceCosts>& device) {
   ProgressLine progress("reading " + file);
-  const auto model = analysis::open_model(file, {.frames = {}, .shader = {}, .device = device});
-  if (!model) return model.error();
-  if (model->commands.empty())
-    return Error{file + ": " + why_no_rows(*model, analysis::By::Draw, {})};
-  auto profile = make_profile(*model, options, [&](double part) { progress.update(part); });
-  if (!profile) return with_context(profile.error(), file);
+  const auto model =
+      TALLY_TRY(analysis::open_model(file, {.frames = {}, .shader = {}, .device = device}));
+  if (model.commands.empty())
+    return Error{file + ": " + why_no_rows(model, analysis::By::Draw, {})};
+  auto profile = TALLY_TRY(with_context(
+      make_profile(model, options, [&](double part) { progress.update(part); }), file));
   return profile;
 }
 
@@ -188,29 +188,24 @@ Result<analysis::Dataset> dataset_of(const analysis::Model& model, const analysi
 
 }  // namespace
 
-int write_html_report(const HtmlReport& report) {
-  if (const auto reason = report::why_no_html(); !reason.empty())
-    return fail({std::string(reason)});
-  const auto model = analysis::open_model(report.capture, report.selection);
-  if (!model) return fail(model.error());
-  if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
+Result<int> write_html_report(const HtmlReport& report) {
+  if (const auto reason = report::why_no_html(); !reason.empty()) return Error{std::string(reason)};
+  const auto model = TALLY_TRY(analysis::open_model(report.capture, report.selection));
+  if (const std::string nothing = analysis::why_selection_is_empty(model); !nothing.empty()) {
     say(report.capture + ": " + nothing);
     return kNo;
   }
-  std::optional<Result<analysis::Model>> old;
-  if (!report.against.empty()) {
-    old.emplace(analysis::open_model(report.against, report.selection));
-    if (!*old) return fail(old->error());
-  }
-  auto file = ExportFile::open(report.file, report.capture, report.force);
-  if (!file) return fail(file.error());
-  const auto dataset = dataset_of(*model, old ? &**old : nullptr, report);
-  if (!dataset) return fail(with_context(dataset.error(), report.capture));
-  const Status written = report::write_html(*dataset, TALLY_VERSION,
-                                            [&](std::string_view piece) { file->write(piece); });
-  if (!written) return fail(with_context(written.error(), report.file));
-  if (Status finished = file->finish(); !finished) return fail(finished.error());
-  if (!report.quiet) file->say_written("page");
+  std::optional<analysis::Model> old;
+  if (!report.against.empty())
+    old = TALLY_TRY(analysis::open_model(report.against, report.selection));
+  auto file = TALLY_TRY(ExportFile::open(report.file, report.capture, report.force));
+  const auto dataset =
+      TALLY_TRY(with_context(dataset_of(model, old ? &*old : nullptr, report), report.capture));
+  TALLY_TRY(with_context(report::write_html(dataset, TALLY_VERSION,
+                                            [&](std::string_view piece) { file.write(piece); }),
+                         report.file));
+  TALLY_TRY(file.finish());
+  if (!report.quiet) file.say_written("page");
   return kDone;
 }
 

@@ -71,6 +71,6 @@ struct HtmlReport {
 };
 
 // Says what is wrong; returns the exit status.
-int write_html_report(const HtmlReport& report);
+Result<int> write_html_report(const HtmlReport& report);
 
 }  // namespace tally::cli

@@ -38,16 +38,15 @@ Status may_write(const std::string& path) {
   return Error{path + ": exists and is not a snapshot; refusing to replace it"};
 }
 
-int run(const SnapshotOptions& options) {
-  const auto profile = load_profile(options.capture, {});
-  if (!profile) return fail(profile.error());
-  if (!profile->summary.complete())
-    return fail({options.capture + ": capture is incomplete; tally report says what is missing"});
-  const std::string text = snapshot_text(make_snapshot(*profile, TALLY_VERSION));
+Result<int> run(const SnapshotOptions& options) {
+  const auto profile = TALLY_TRY(load_profile(options.capture, {}));
+  if (!profile.summary.complete())
+    return Error{options.capture + ": capture is incomplete; tally report says what is missing"};
+  const std::string text = snapshot_text(make_snapshot(profile, TALLY_VERSION));
   if (options.output.empty()) return print(text);
   Status written = may_write(options.output);
   if (written.ok()) written = replace_file(options.output, text);
-  if (!written) return fail(written.error());
+  TALLY_TRY(written);
   say_written("snapshot", options.output);
   return kDone;
 }
@@ -65,9 +64,9 @@ void add_snapshot(CLI::App& app, Action& chosen) {
                    "Snapshot to write, replacing an existing one (default: standard output)")
       ->type_name("FILE");
   command->callback([options, &chosen] {
-    chosen = [options] {
-      Status found = default_to_newest(options->capture);
-      return found.ok() ? run(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->capture));
+      return run(*options);
     };
   });
 }
@@ -111,7 +110,7 @@ Result<std::vector<CheckedPair>> checked_pairs(const std::vector<std::string>& f
   for (const std::string& file : files) (is_capture(file) ? captures : snapshots).push_back(file);
   if (snapshots.empty()) return Error{"there is no snapshot among the files"};
   if (captures.empty() && snapshots.size() == 1) {
-    if (Status found = default_to_newest(captures.emplace_back()); !found) return found.error();
+    TALLY_TRY(default_to_newest(captures.emplace_back()));
   }
   if (captures.empty()) return Error{"there is no capture among the files: " + files.back()};
   if (snapshots.size() == 1 && captures.size() == 1)
@@ -145,11 +144,9 @@ Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
   const std::string path = fs::path(snapshot).replace_extension(".limits").string();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::optional<analysis::Limits>();
-  const auto text = read_text(path);
-  if (!text) return text.error();
-  auto limits = analysis::parse_limits(path, *text);
-  if (!limits) return limits.error();
-  return std::optional(std::move(*limits));
+  const auto text = TALLY_TRY(read_text(path));
+  auto limits = TALLY_TRY(analysis::parse_limits(path, text));
+  return std::optional(std::move(limits));
 }
 
 Status comparable(const CheckedPair& pair, const Snapshot& snapshot,
@@ -175,17 +172,14 @@ struct Checked {
 // The driver's statistics, and predicted times: snapshots do not hold them.
 Result<analysis::CappedCounts> capped_counts(const std::string& file, const CheckOptions& options) {
   analysis::CappedCounts counts;
-  const auto capture = store::Reader::open(file);
-  if (!capture) return capture.error();
-  if (Status added = add_statistics(*capture, counts); !added) return added.error();
+  const auto capture = TALLY_TRY(store::Reader::open(file));
+  TALLY_TRY(add_statistics(capture, counts));
   if (options.devices.empty()) return counts;
-  const auto model = analysis::open_model(file);
-  if (!model) return model.error();
+  const auto model = TALLY_TRY(analysis::open_model(file));
   for (const std::string& name : options.devices) {
-    auto device = analysis::DeviceModel::load(name);
-    if (!device) return device.error();
-    const auto prediction = analysis::predict(
-        *model, std::make_shared<const analysis::DeviceModel>(std::move(*device)));
+    auto device = TALLY_TRY(analysis::DeviceModel::load(name));
+    const auto prediction =
+        analysis::predict(model, std::make_shared<const analysis::DeviceModel>(std::move(device)));
     if (!prediction) return with_context(prediction.error(), file);
     add_times(*prediction, counts);
   }
@@ -196,26 +190,20 @@ Result<analysis::CappedCounts> capped_counts(const std::string& file, const Chec
 // incomplete.
 Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options, int& status) {
   status = kFailed;
-  const auto text = read_text(pair.snapshot);
-  if (!text) return text.error();
-  const auto snapshot = analysis::parse_snapshot(pair.snapshot, *text);
-  if (!snapshot) return snapshot.error();
-  const auto limits = limits_of(pair.snapshot);
-  if (!limits) return limits.error();
-  const auto profile = load_profile(pair.capture, {});
-  if (!profile) return profile.error();
-  if (!profile->summary.complete()) {
+  const auto text = TALLY_TRY(read_text(pair.snapshot));
+  const auto snapshot = TALLY_TRY(analysis::parse_snapshot(pair.snapshot, text));
+  const auto limits = TALLY_TRY(limits_of(pair.snapshot));
+  const auto profile = TALLY_TRY(load_profile(pair.capture, {}));
+  if (!profile.summary.complete()) {
     status = kNo;
     return Error{pair.capture + ": capture is incomplete; tally report says what is missing"};
   }
-  const auto capped = capped_counts(pair.capture, options);
-  if (!capped) return capped.error();
-  auto result = check(*snapshot, *limits, *profile, *capped, TALLY_VERSION);
-  if (!result) return result.error();
-  if (Status good = comparable(pair, *snapshot, *result, options); !good) return good.error();
+  const auto capped = TALLY_TRY(capped_counts(pair.capture, options));
+  auto result = TALLY_TRY(check(snapshot, limits, profile, capped, TALLY_VERSION));
+  TALLY_TRY(comparable(pair, snapshot, result, options));
   return Checked{
-      {stem_of(pair.snapshot), pair.snapshot, pair.capture, snapshot->driver, std::move(*result)},
-      *text};
+      {stem_of(pair.snapshot), pair.snapshot, pair.capture, snapshot.driver, std::move(result)},
+      text};
 }
 
 // Prints the change as a patch. Returns false after a failure.
@@ -273,12 +261,11 @@ int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& opti
   });
 }
 
-int run(const CheckOptions& options) {
-  const auto pairs = checked_pairs(options.files);
-  if (!pairs) return fail(pairs.error());
+Result<int> run(const CheckOptions& options) {
+  const auto pairs = TALLY_TRY(checked_pairs(options.files));
   // Everything is read before anything is written.
   std::vector<Checked> all;
-  for (const CheckedPair& pair : *pairs) {
+  for (const CheckedPair& pair : pairs) {
     int status = kFailed;
     auto checked = check_pair(pair, options, status);
     if (!checked) return say(checked.error().message), status;

@@ -70,17 +70,16 @@ Result<std::vector<DiffedPair>> diffed_pairs(const DiffOptions& options) {
     return Error{
         fmt::format("{} and {}: one is a folder, the other is not", options.before, options.after)};
   if (!folder) return std::vector<DiffedPair>{{options.before, options.after}};
-  const auto before = captures_in(options.before), after = captures_in(options.after);
-  if (!before) return before.error();
-  if (!after) return after.error();
-  std::set<std::string> names = *before;
-  names.insert(after->begin(), after->end());
+  const auto before = TALLY_TRY(captures_in(options.before));
+  const auto after = TALLY_TRY(captures_in(options.after));
+  std::set<std::string> names = before;
+  names.insert(after.begin(), after.end());
   std::vector<DiffedPair> pairs;
   for (const std::string& name : names) {
     const auto path = [&name](const auto& names_in, const std::string& in) {
       return names_in.contains(name) ? (fs::path(in) / name).string() : std::string();
     };
-    pairs.push_back({path(*before, options.before), path(*after, options.after)});
+    pairs.push_back({path(before, options.before), path(after, options.after)});
   }
   return pairs;
 }
@@ -93,22 +92,20 @@ Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions&
     only.notes.push_back(pair.before.empty() ? pair.after + " is new" : pair.before + " is gone");
     return only;
   }
-  const auto before = load_profile(pair.before, wanted, options.device);
-  if (!before) return before.error();
-  const auto after = load_profile(pair.after, wanted, options.device);
-  if (!after) return after.error();
+  const auto before = TALLY_TRY(load_profile(pair.before, wanted, options.device));
+  const auto after = TALLY_TRY(load_profile(pair.after, wanted, options.device));
   if (wanted.commands == analysis::CommandDetail::Digests) {
     // Few of many commands differ, in general: only these get items.
     wanted.commands = analysis::CommandDetail::Items;
     wanted.chosen_commands =
-        std::make_shared<const std::vector<Hash128>>(analysis::differing_commands(*before, *after));
+        std::make_shared<const std::vector<Hash128>>(analysis::differing_commands(before, after));
     if (!wanted.chosen_commands->empty()) return diff_of(pair, options, wanted);
   }
   if (wanted.code && wanted.reconstructed.empty()) {
-    wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
+    wanted.reconstructed = glsl_candidates(before, after, wanted.source);
     if (!wanted.reconstructed.empty()) return diff_of(pair, options, wanted);
   }
-  return compare(*before, *after, options.sort);
+  return compare(before, after, options.sort);
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
@@ -129,9 +126,7 @@ Result<analysis::CaptureDiff> counts_of(const DiffedPair& pair, const DiffOption
 Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options) {
   auto diff = counts_of(pair, options);
   if (!diff || pair.before.empty() || pair.after.empty()) return diff;
-  auto pictures = analysis::compare_pictures(pair.before, pair.after);
-  if (!pictures) return pictures.error();
-  diff->pictures = std::move(*pictures);
+  diff->pictures = TALLY_TRY(analysis::compare_pictures(pair.before, pair.after));
   return diff;
 }
 
@@ -149,11 +144,10 @@ bool differs(const NamedDiff& named) {
 Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const DiffOptions& options) {
   std::vector<analysis::Table> tables;
   if (named.diff.metrics.empty()) return tables;  // only one folder has the capture
-  const auto metric = report::diff_metric(named.diff, options.sort);
-  if (!metric) return metric.error();
+  const auto metric = TALLY_TRY(report::diff_metric(named.diff, options.sort));
   for (const DiffBy by : tables_of(options)) {
     if (named.diff.of(by).empty()) continue;
-    tables.push_back(report::diff_table(named.diff, by, *metric, options.rows()));
+    tables.push_back(report::diff_table(named.diff, by, metric, options.rows()));
   }
   if (options.by.empty() && named.diff.pictures.pixels() != 0)
     tables.push_back(report::picture_table(named.diff.pictures, options.rows()));
@@ -214,12 +208,11 @@ void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& 
   if (const std::string same = same_pictures(named, options); !same.empty()) document.add(same);
 }
 
-int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
+Result<int> show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
   std::vector<std::vector<analysis::Table>> tables;
   for (const NamedDiff& named : diffs) {
-    auto made = tables_of(named, options);
-    if (!made) return fail(made.error());
-    tables.push_back(std::move(*made));
+    auto made = TALLY_TRY(tables_of(named, options));
+    tables.push_back(std::move(made));
   }
   const int status = write_out([&](const report::Output& out) {
     if (options.json())
@@ -239,19 +232,17 @@ int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
 }
 
 // Shows the first draw or dispatch that differs.
-int run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) {
+Result<int> run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) {
   std::vector<report::NamedFirst> firsts;
   for (const DiffedPair& pair : pairs) {
     report::NamedFirst& named = firsts.emplace_back();
     named.before = pair.before, named.after = pair.after;
     if (pair.before.empty() || pair.after.empty()) continue;
-    const auto before = analysis::open_model(pair.before), after = analysis::open_model(pair.after);
-    if (!before) return fail(before.error());
-    if (!after) return fail(after.error());
+    const auto before = TALLY_TRY(analysis::open_model(pair.before));
+    const auto after = TALLY_TRY(analysis::open_model(pair.after));
     ProgressLine progress("comparing");
-    auto first = first_difference(*before, *after, [&](double part) { progress.update(part); });
-    if (!first) return fail(first.error());
-    named.first = std::move(*first);
+    named.first =
+        TALLY_TRY(first_difference(before, after, [&](double part) { progress.update(part); }));
   }
   const int status = write_out([&](const report::Output& out) {
     if (options.json()) return write_first_json(firsts, out);
@@ -261,15 +252,13 @@ int run_first(const std::vector<DiffedPair>& pairs, const DiffOptions& options) 
   return std::ranges::any_of(firsts, &report::NamedFirst::differs) ? kNo : kDone;
 }
 
-int run(const DiffOptions& options) {
-  const auto pairs = diffed_pairs(options);
-  if (!pairs) return fail(pairs.error());
-  if (options.first) return run_first(*pairs, options);
+Result<int> run(const DiffOptions& options) {
+  const auto pairs = TALLY_TRY(diffed_pairs(options));
+  if (options.first) return run_first(pairs, options);
   std::vector<NamedDiff> diffs;
-  for (const DiffedPair& pair : *pairs) {
-    auto diff = diff_of(pair, options);
-    if (!diff) return fail(diff.error());
-    diffs.push_back({pair.before, pair.after, std::move(*diff)});
+  for (const DiffedPair& pair : pairs) {
+    auto diff = TALLY_TRY(diff_of(pair, options));
+    diffs.push_back({pair.before, pair.after, std::move(diff)});
   }
   return show(diffs, options);
 }
@@ -316,9 +305,9 @@ void add_diff(CLI::App& app, Action& chosen) {
   command->formatter(std::make_shared<UsageFormatter>("tally diff [OPTIONS] [OLD [NEW]]"));
   command->footer("Exit status: 0 without a difference, 1 with one, 2 on failure.");
   command->callback([options, &chosen] {
-    chosen = [options] {
-      Status found = default_to_newest(options->before, options->after);
-      return found.ok() ? run(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->before, options->after));
+      return run(*options);
     };
   });
 }

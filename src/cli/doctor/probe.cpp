@@ -75,13 +75,12 @@ std::string describe_failure(const platform::CapturedRun& run) {
 }  // namespace
 
 Result<std::string> run_probe_process(const std::string& command, const Environment& environment) {
-  const auto run = platform::run_captured({own_executable().string(), command},
-                                          environment_strings(environment), kLimit);
-  if (!run) return run.error();
+  const auto run = TALLY_TRY(platform::run_captured({own_executable().string(), command},
+                                                    environment_strings(environment), kLimit));
   // The driver may write to standard output as well; the answer is the last line.
-  std::string answer = last_line(run->standard_output);
-  if (run->timed_out || run->end.by_signal || !answer.starts_with('{')) {
-    return Error{describe_failure(*run)};
+  std::string answer = last_line(run.standard_output);
+  if (run.timed_out || run.end.by_signal || !answer.starts_with('{')) {
+    return Error{describe_failure(run)};
   }
   return answer;
 }

@@ -195,8 +195,7 @@ Result<ParquetWriter> ParquetWriter::open() {
     return Error{fmt::format("{} does not start", kLibrary)};
   }
   // One capture is small, and nothing is to be fetched from anywhere.
-  if (Status set = library->run("SET threads = 1; SET autoinstall_known_extensions = false"); !set)
-    return set.error();
+  TALLY_TRY(library->run("SET threads = 1; SET autoinstall_known_extensions = false"));
   return ParquetWriter(std::move(library));
 }
 
@@ -288,9 +287,8 @@ Status make_folders(const fs::path& path) {
 }
 
 Status check_marker(const fs::path& marker) {
-  const auto text = read_small_file(marker.string());
-  if (!text) return text.error();
-  if (*text == marker_text()) return {};
+  const auto text = TALLY_TRY(read_small_file(marker.string()));
+  if (text == marker_text()) return {};
   return Error{marker.string() +
                ": not a data set of this version of tally; refusing to write to it"};
 }
@@ -308,9 +306,8 @@ Status must_be_empty(const fs::path& folder) {
 }
 
 Status make_marker(const fs::path& folder, const fs::path& marker) {
-  const auto partial = TemporaryFolder::make_in(folder, kPartialPrefix);
-  if (!partial) return partial.error();
-  const fs::path file = partial->path() / kMarker;
+  const auto partial = TALLY_TRY(TemporaryFolder::make_in(folder, kPartialPrefix));
+  const fs::path file = partial.path() / kMarker;
   if (const int error = write_file(file, marker_text()); error != 0) return failure(file, error);
   if (::rename(file.c_str(), marker.c_str()) != 0) return failure(marker, errno);
   return wait_for_disk(folder);
@@ -328,15 +325,15 @@ DataSet::DataSet(fs::path folder) : folder_(std::move(folder)) {
 }
 
 Result<DataSet> DataSet::open(const std::string& folder) {
-  if (Status made = make_folders(folder); !made) return made.error();
+  TALLY_TRY(make_folders(folder));
   const fs::path marker = fs::path(folder) / kMarker;
   std::error_code ignored;
   if (!fs::exists(marker, ignored)) {
     if (Status empty = must_be_empty(folder); !empty && !fs::exists(marker, ignored))
       return empty.error();
-    if (Status made = make_marker(folder, marker); !made) return made.error();
+    TALLY_TRY(make_marker(folder, marker));
   }
-  if (Status checked = check_marker(marker); !checked) return checked.error();
+  TALLY_TRY(check_marker(marker));
   return DataSet(folder);
 }
 
@@ -348,14 +345,13 @@ Result<fs::path> DataSet::add(const report::DataSetPlace& place,
   const fs::path target = partition / ("capture=" + capture.key);
   std::error_code ignored;
   if (fs::exists(target, ignored)) return target;
-  if (Status made = make_folders(partition); !made) return made.error();
-  auto partial = TemporaryFolder::make_in(folder_, kPartialPrefix);
-  if (!partial) return partial.error();
-  if (Status written = write_files(partial->path(), capture); !written) return written.error();
+  TALLY_TRY(make_folders(partition));
+  auto partial = TALLY_TRY(TemporaryFolder::make_in(folder_, kPartialPrefix));
+  TALLY_TRY(write_files(partial.path(), capture));
   // Where another process was faster, the folder has the same files.
-  const int error = partial->rename_to(target);
+  const int error = partial.rename_to(target);
   if (error != 0 && error != ENOTEMPTY && error != EEXIST) return failure(target, error);
-  if (Status written = wait_for_disk(partition); !written) return written.error();
+  TALLY_TRY(wait_for_disk(partition));
   return target;
 }
 
@@ -426,32 +422,30 @@ struct Loaded {
 };
 
 Result<Loaded> load(const std::string& file) {
-  const auto model = analysis::open_model(file);
-  if (!model) return model.error();
-  if (model->commands.empty())
-    return Error{file + ": " + why_no_rows(*model, analysis::By::Draw, {})};
+  const auto model = TALLY_TRY(analysis::open_model(file));
+  if (model.commands.empty())
+    return Error{file + ": " + why_no_rows(model, analysis::By::Draw, {})};
   const analysis::Progress none = [](double) {};
-  const auto profile = analysis::make_profile(*model, {.code = false}, none);
-  if (!profile) return with_context(profile.error(), file);
-  if (!profile->summary.complete())
+  const auto profile =
+      TALLY_TRY(with_context(analysis::make_profile(model, {.code = false}, none), file));
+  if (!profile.summary.complete())
     return Error{file + ": capture is incomplete; tally report says what is missing"};
   analysis::CoverageBuilder coverage;
-  if (Status added = coverage.add(*model, none); !added) return with_context(added.error(), file);
-  return Loaded{profile->summary, make_fleet_rows(*profile, std::move(coverage).finish(),
-                                                  model->capture.working_directory)};
+  TALLY_TRY(with_context(coverage.add(model, none), file));
+  return Loaded{profile.summary, make_fleet_rows(profile, std::move(coverage).finish(),
+                                                 model.capture.working_directory)};
 }
 
 Result<std::filesystem::path> add(DataSet& data_set, const std::string& file, const Commit& commit,
                                   const std::string& scene) {
-  const auto loaded = load(file);
-  if (!loaded) return loaded.error();
-  const analysis::Summary& summary = loaded->summary;
+  const auto loaded = TALLY_TRY(load(file));
+  const analysis::Summary& summary = loaded.summary;
   const report::DataSetPlace place{
       .commit = commit.name,
       .commit_time = commit.time.value_or(summary.start_unix_ns / 1'000'000'000),
       .device = device_of(summary),
       .scene = scene.empty() ? scene_of(summary) : scene};
-  return data_set.add(place, report::data_set_capture(place, summary, loaded->rows));
+  return data_set.add(place, report::data_set_capture(place, summary, loaded.rows));
 }
 
 Status check_names(const Commit& commit, const ExportToOptions& options) {
@@ -463,17 +457,15 @@ Status check_names(const Commit& commit, const ExportToOptions& options) {
 
 }  // namespace
 
-int export_to(const ExportToOptions& options) {
-  const auto commit = find_commit(options.commit, current_environment());
-  if (!commit) return fail(commit.error());
-  if (Status checked = check_names(*commit, options); !checked) return fail(checked.error());
-  auto data_set = DataSet::open(options.folder);
-  if (!data_set) return fail(data_set.error());
-  if (!data_set->why_no_parquet().empty())
-    say("no Parquet files, JSON lines only: " + data_set->why_no_parquet());
+Result<int> export_to(const ExportToOptions& options) {
+  const auto commit = TALLY_TRY(find_commit(options.commit, current_environment()));
+  TALLY_TRY(check_names(commit, options));
+  auto data_set = TALLY_TRY(DataSet::open(options.folder));
+  if (!data_set.why_no_parquet().empty())
+    say("no Parquet files, JSON lines only: " + data_set.why_no_parquet());
   int status = kDone;
   for (const std::string& file : options.files) {
-    const auto folder = add(*data_set, file, *commit, options.scene);
+    const auto folder = add(data_set, file, commit, options.scene);
     if (!folder) {
       status = fail(folder.error());
     } else if (print(folder->string() + "\n") != kDone) {

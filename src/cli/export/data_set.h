@@ -14,6 +14,6 @@ struct ExportToOptions {
 };
 
 // Prints the folder of each capture. Returns the exit status.
-int export_to(const ExportToOptions& options);
+Result<int> export_to(const ExportToOptions& options);
 
 }  // namespace tally::cli

@@ -48,37 +48,33 @@ struct Input {
 Result<analysis::Table> table_of(const Input& input) {
   analysis::Analyzer analyzer(std::move(input.model), input.progress);
   const std::string by = input.options.by.empty() ? "draw" : input.options.by;
-  auto tables = analyzer.tables(*analysis::by_from_name(by), {});
-  if (!tables) return tables.error();
-  if (tables->size() > 1)
+  auto tables = TALLY_TRY(analyzer.tables(*analysis::by_from_name(by), {}));
+  if (tables.size() > 1)
     say(input.options.files[0] + ": the table has the GL frames; Vulkan's are left out");
-  return std::move(tables->front());
+  return std::move(tables.front());
 }
 
 Status export_csv(const Input& input) {
-  const auto table = table_of(input);
-  if (!table) return table.error();
+  const auto table = TALLY_TRY(table_of(input));
   using report::CsvTexts;
-  report::write_csv(*table, input.options.verbatim ? CsvTexts::Verbatim : CsvTexts::Escaped,
+  report::write_csv(table, input.options.verbatim ? CsvTexts::Verbatim : CsvTexts::Escaped,
                     input.out);
   return {};
 }
 
 Status export_json_lines(const Input& input) {
-  const auto table = table_of(input);
-  if (!table) return table.error();
-  report::write_json_lines(*table, input.out);
+  const auto table = TALLY_TRY(table_of(input));
+  report::write_json_lines(table, input.out);
   return {};
 }
 
 Status write_calls(const Input& input,
                    const std::function<Status(const report::CallTree&)>& write) {
   if (input.model.metrics.empty()) return Error{"the capture has no counts of shaders"};
-  const auto unknown = analysis::count_unknown_stages(input.model);
-  if (!unknown) return unknown.error();
-  if (*unknown != 0)
+  const auto unknown = TALLY_TRY(analysis::count_unknown_stages(input.model));
+  if (unknown != 0)
     say(fmt::format("{}: left out: counts of {} whose shader the capture does not have",
-                    input.options.files[0], report::counted(*unknown, "stage")));
+                    input.options.files[0], report::counted(unknown, "stage")));
   const auto tree = report::CallTree::make(input.model, input.progress);
   return tree ? write(*tree) : Status(tree.error());
 }
@@ -94,25 +90,22 @@ Result<uint32_t> metric_of(const report::CallTree& tree, const std::string& id) 
   if (id.empty()) return analysis::default_metric(tree.metrics());
   std::vector<KnownName> known;
   for (const analysis::Metric& metric : tree.metrics()) known.push_back({metric.id, metric.title});
-  const auto found = find_name("metric", id, known);
-  if (!found) return found.error();
-  return static_cast<uint32_t>(*found);
+  const auto found = TALLY_TRY(find_name("metric", id, known));
+  return static_cast<uint32_t>(found);
 }
 
 Status export_collapsed(const Input& input) {
   return write_calls(input, [&](const report::CallTree& tree) -> Status {
-    const auto metric = metric_of(tree, input.options.metric);
-    if (!metric) return metric.error();
-    report::write_collapsed(tree, *metric, input.out);
+    const auto metric = TALLY_TRY(metric_of(tree, input.options.metric));
+    report::write_collapsed(tree, metric, input.out);
     return {};
   });
 }
 
 Status export_speedscope(const Input& input) {
   return write_calls(input, [&](const report::CallTree& tree) -> Status {
-    const auto metric = metric_of(tree, input.options.metric);
-    if (!metric) return metric.error();
-    report::write_speedscope(tree, *metric, input.options.files[0], kCreator, input.out);
+    const auto metric = TALLY_TRY(metric_of(tree, input.options.metric));
+    report::write_speedscope(tree, metric, input.options.files[0], kCreator, input.out);
     return {};
   });
 }
@@ -151,35 +144,30 @@ const Format& format_of(const ExportOptions& options) {
 Result<analysis::Selection> selection_of(const ExportOptions& options) {
   analysis::Selection selection{.frames = {}, .shader = options.shader, .device = options.device};
   if (options.frames.empty()) return selection;
-  const auto range = analysis::parse_frame_range(options.frames);
-  if (!range) return range.error();
-  selection.frames = *range;
+  selection.frames = TALLY_TRY(analysis::parse_frame_range(options.frames));
   return selection;
 }
 
-int run(const ExportOptions& options) {
+Result<int> run(const ExportOptions& options) {
   const std::string& path = options.files[0];
   const Format& format = format_of(options);
-  const auto selection = selection_of(options);
-  if (!selection) return fail(selection.error());
-  auto model = analysis::open_model(path, *selection);
-  if (!model) return fail(model.error());
-  if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
+  const auto selection = TALLY_TRY(selection_of(options));
+  auto model = TALLY_TRY(analysis::open_model(path, selection));
+  if (const std::string nothing = analysis::why_selection_is_empty(model); !nothing.empty()) {
     say(path + ": " + nothing);
     return kNo;
   }
-  auto file = ExportFile::open(options.output, path, options.force);
-  if (!file) return fail(file.error());
-  if (format.is_binary && file->is_terminal())
-    return fail({options.format + " is binary: write it to a file with -o"});
+  auto file = TALLY_TRY(ExportFile::open(options.output, path, options.force));
+  if (format.is_binary && file.is_terminal())
+    return Error{options.format + " is binary: write it to a file with -o"};
   std::optional<ProgressLine> progress("reading " + path);
   const analysis::Progress update = [&](double fraction) { progress->update(fraction); };
   Status written =
-      format.write({*model, options, update, [&](std::string_view piece) { file->write(piece); }});
+      format.write({model, options, update, [&](std::string_view piece) { file.write(piece); }});
   progress.reset();
-  if (!written) return fail(with_context(written.error(), path));
-  if (Status finished = file->finish(); !finished) return fail(finished.error());
-  file->say_written("export");
+  if (!written) return with_context(written.error(), path);
+  TALLY_TRY(file.finish());
+  file.say_written("export");
   return kDone;
 }
 
@@ -259,8 +247,8 @@ void add_export(CLI::App& app, Action& chosen) {
     const bool one_file = options->to.folder.empty();
     if (one_file && format->empty()) throw CLI::RequiredError("--format or --to");
     if (one_file) reject_unused_options(*options);
-    chosen = [options, one_file] {
-      if (Status found = default_to_newest(options->files); !found) return fail(found.error());
+    chosen = [options, one_file]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->files));
       options->to.files = options->files;
       return one_file ? run(*options) : export_to(options->to);
     };

@@ -33,11 +33,9 @@ struct MergeInput {
 Result<std::vector<MergeInput>> read_heads(const std::vector<std::string>& files) {
   std::vector<MergeInput> inputs;
   for (const std::string& path : files) {
-    auto reader = store::Reader::open(path);
-    if (!reader) return reader.error();
-    auto row = reader->capture();
-    if (!row) return with_context(row.error(), path);
-    inputs.push_back({path, std::move(*row)});
+    auto reader = TALLY_TRY(store::Reader::open(path));
+    auto row = TALLY_TRY(with_context(reader.capture(), path));
+    inputs.push_back({path, std::move(row)});
     for (size_t i = 0; i + 1 < inputs.size(); ++i) {
       std::error_code ignored;
       if (fs::equivalent(inputs[i].path, path, ignored)) return Error{path + ": given twice"};
@@ -64,38 +62,34 @@ Status may_write(const std::string& path, bool force, const std::vector<MergeInp
 Status merge(const std::vector<MergeInput>& inputs, const std::string& path) {
   std::vector<store::CaptureRow> rows;
   for (const MergeInput& input : inputs) rows.push_back(input.row);
-  auto merged = store::CaptureMerge::create(path, rows);
-  if (!merged) return merged.error();
+  auto merged = TALLY_TRY(store::CaptureMerge::create(path, rows));
   ProgressLine progress("merging");
   for (size_t i = 0; i < inputs.size(); ++i) {
     progress.update(static_cast<double>(i) / static_cast<double>(inputs.size()));
-    auto reader = store::Reader::open(inputs[i].path);
-    if (!reader) return reader.error();
-    if (Status added = merged->add(*reader); !added)
-      return with_context(added.error(), inputs[i].path);
+    auto reader = TALLY_TRY(store::Reader::open(inputs[i].path));
+    TALLY_TRY(with_context(merged.add(reader), inputs[i].path));
   }
-  return merged->finish();
+  return merged.finish();
 }
 
 Status write(const std::vector<MergeInput>& inputs, const std::string& path,
              platform::Existing existing) {
   const fs::path folder = fs::path(path).parent_path();
-  const auto temporary = TemporaryFolder::make_in(folder.empty() ? "." : folder, ".tally-merge-");
-  if (!temporary) return temporary.error();
-  const fs::path partial = temporary->path() / "merged.tally";
-  if (Status merged = merge(inputs, partial.string()); !merged) return merged;
+  const auto temporary =
+      TALLY_TRY(TemporaryFolder::make_in(folder.empty() ? "." : folder, ".tally-merge-"));
+  const fs::path partial = temporary.path() / "merged.tally";
+  TALLY_TRY(merge(inputs, partial.string()));
   if (platform::Folder::current().rename_file(partial.string(), path, existing)) return {};
   return Error{path + ": " + std::strerror(errno)};
 }
 
-int run(const MergeOptions& options) {
-  const auto inputs = read_heads(options.files);
-  if (!inputs) return fail(inputs.error());
-  Status done = may_write(options.output, options.force, *inputs);
+Result<int> run(const MergeOptions& options) {
+  const auto inputs = TALLY_TRY(read_heads(options.files));
+  Status done = may_write(options.output, options.force, inputs);
   if (done.ok())
-    done = write(*inputs, options.output,
+    done = write(inputs, options.output,
                  options.force ? platform::Existing::Replace : platform::Existing::Keep);
-  if (!done) return fail(done.error());
+  TALLY_TRY(done);
   say_written("capture", options.output);
   return kDone;
 }

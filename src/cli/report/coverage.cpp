@@ -54,11 +54,10 @@ Status may_write(const std::string& path, const std::string& format) {
 Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {
   analysis::CoverageBuilder builder;
   for (const std::string& file : files) {
-    const auto model = analysis::open_model(file);
-    if (!model) return model.error();
+    const auto model = TALLY_TRY(analysis::open_model(file));
     ProgressLine progress("reading " + file);
-    const Status added = builder.add(*model, [&](double fraction) { progress.update(fraction); });
-    if (!added) return with_context(added.error(), file);
+    TALLY_TRY(with_context(builder.add(model, [&](double fraction) { progress.update(fraction); }),
+                           file));
   }
   return std::move(builder).finish();
 }
@@ -73,9 +72,8 @@ Result<report::CoveragePaths> write_sources(const analysis::Coverage& coverage,
     if (file.text.empty()) continue;
     std::string name = safe_relative_path(file.name);
     while (!taken.insert(name).second) name += "_";
-    const auto path = write_source(folder, name, file.text);
-    if (!path) return path.error();
-    paths.paths[i] = *path;
+    const auto path = TALLY_TRY(write_source(folder, name, file.text));
+    paths.paths[i] = path;
   }
   return paths;
 }
@@ -87,33 +85,29 @@ std::string why_nothing(const analysis::Coverage& coverage) {
              : "no shader of the captures has debug information with source lines";
 }
 
-int write_output(const analysis::Coverage& coverage, const CoverageOptions& options) {
-  if (Status allowed = may_write(options.output, options.format); !allowed)
-    return fail(allowed.error());
-  auto paths = options.sources.empty() ? report::recorded_paths(coverage)
-                                       : write_sources(coverage, options.sources);
-  if (!paths) return fail(paths.error());
+Result<int> write_output(const analysis::Coverage& coverage, const CoverageOptions& options) {
+  TALLY_TRY(may_write(options.output, options.format));
+  auto paths = TALLY_TRY(options.sources.empty() ? report::recorded_paths(coverage)
+                                                 : write_sources(coverage, options.sources));
   const std::string text = options.format == "lcov"
-                               ? report::lcov_tracefile(coverage, *paths)
-                               : report::cobertura_xml(coverage, *paths, TALLY_VERSION);
-  const Status written = replace_file(options.output, text);
-  if (!written) return fail(written.error());
+                               ? report::lcov_tracefile(coverage, paths)
+                               : report::cobertura_xml(coverage, paths, TALLY_VERSION);
+  TALLY_TRY(replace_file(options.output, text));
   if (const std::string left_out = report::lines_left_out(coverage); !left_out.empty())
     say(left_out);
   say_written("coverage", options.output);
   return kDone;
 }
 
-int run(const CoverageOptions& options) {
-  const auto coverage = read_captures(options.files);
-  if (!coverage) return fail(coverage.error());
-  if (const std::string nothing = why_nothing(*coverage); !nothing.empty()) {
+Result<int> run(const CoverageOptions& options) {
+  const auto coverage = TALLY_TRY(read_captures(options.files));
+  if (const std::string nothing = why_nothing(coverage); !nothing.empty()) {
     say(nothing);
     return kNo;
   }
-  if (!options.output.empty()) return write_output(*coverage, options);
+  if (!options.output.empty()) return write_output(coverage, options);
   std::string text;
-  report::write_coverage_summary(*coverage, kWidth, [&](std::string_view piece) { text += piece; });
+  report::write_coverage_summary(coverage, kWidth, [&](std::string_view piece) { text += piece; });
   return print(text);
 }
 
@@ -144,9 +138,9 @@ void add_coverage(CLI::App& app, Action& chosen) {
       "          tally coverage a.tally b.tally -o shaders.info --sources src\n"
       "          genhtml --branch-coverage shaders.info -o html");
   command->callback([options, &chosen] {
-    chosen = [options] {
-      Status found = default_to_newest(options->files);
-      return found.ok() ? run(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->files));
+      return run(*options);
     };
   });
 }

@@ -22,22 +22,19 @@ struct ExplainOptions {
   std::string format = "text";
 };
 
-int run_explain(const ExplainOptions& options) {
+Result<int> run_explain(const ExplainOptions& options) {
   analysis::Selection selection;
   if (!options.frames.empty()) {
-    const auto range = analysis::parse_frame_range(options.frames);
-    if (!range) return fail(range.error());
-    selection.frames = *range;
+    selection.frames = TALLY_TRY(analysis::parse_frame_range(options.frames));
   }
   selection.shader = options.shader;
-  auto model = analysis::open_model(options.file, selection);
-  if (!model) return fail(model.error());
+  auto model = TALLY_TRY(analysis::open_model(options.file, selection));
   std::optional<ProgressLine> progress("reading " + options.file);
-  analysis::Analyzer analyzer(std::move(*model),
+  analysis::Analyzer analyzer(std::move(model),
                               [&](double fraction) { progress->update(fraction); });
   const auto findings = analyzer.findings();
   progress.reset();
-  if (!findings) return fail(with_context(findings.error(), options.file));
+  if (!findings) return with_context(findings.error(), options.file);
   const analysis::Summary summary = analysis::summarize(analyzer.model());
   std::string nothing = analysis::why_empty(summary);
   if (nothing.empty() && analyzer.model().commands.empty())
@@ -74,9 +71,9 @@ void add_explain(CLI::App& app, Action& chosen) {
       "The rules and their limits: " +
       document("user/explain.md"));
   command->callback([options, &chosen] {
-    chosen = [options] {
-      const Status found = default_to_newest(options->file);
-      return found ? run_explain(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->file));
+      return run_explain(*options);
     };
   });
 }

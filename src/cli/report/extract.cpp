@@ -109,9 +109,8 @@ std::string compile_line(const spirv::Module& module, const store::ShaderRow& sh
 Result<Extracted> spirv_of(const spirv::Module& module, bool as_text) {
   const auto words = module.words();
   if (as_text) {
-    auto text = analysis::disassemble_spirv(words);
-    if (!text) return text.error();
-    return Extracted{"SPIR-V text", std::move(*text), {}};
+    auto text = TALLY_TRY(analysis::disassemble_spirv(words));
+    return Extracted{"SPIR-V text", std::move(text), {}};
   }
   return Extracted{
       "SPIR-V", std::string(reinterpret_cast<const char*>(words.data()), words.size_bytes()), {}};
@@ -159,28 +158,27 @@ Result<Extracted> source_of(const analysis::Model& model, uint32_t shader,
   return extracted;
 }
 
-int run_extract(const ExtractOptions& options) {
-  auto model = analysis::open_model(options.capture, {}, analysis::Model::Detail::Batches);
-  if (!model) return fail(model.error());
-  const auto shader = find_shader(*model, options.shader);
-  if (!shader) return fail(with_context(shader.error(), options.capture));
-  model->shaders[*shader].constants.clear();  // the pipeline specializes what replaces it, too
-  analysis::ShaderCodes codes(*model);
-  const auto& code = codes.of(*shader);
-  if (!code) return fail(with_context(code.error(), model->shader_names[*shader]));
-  analysis::ShaderSources sources(*model, codes, {options.source, nullptr});
+Result<int> run_extract(const ExtractOptions& options) {
+  auto model =
+      TALLY_TRY(analysis::open_model(options.capture, {}, analysis::Model::Detail::Batches));
+  const auto shader = TALLY_TRY(with_context(find_shader(model, options.shader), options.capture));
+  model.shaders[shader].constants.clear();  // the pipeline specializes what replaces it, too
+  analysis::ShaderCodes codes(model);
+  const auto& code = codes.of(shader);
+  if (!code) return with_context(code.error(), model.shader_names[shader]);
+  analysis::ShaderSources sources(model, codes, {options.source, nullptr});
   const std::string extension = fs::path(options.output).extension().string();
   const bool wants_spirv = options.spirv || extension == ".spv" || extension == ".spvasm" ||
                            options.source == analysis::SourceChoice::Spirv;
-  const auto extracted = wants_spirv ? spirv_of(code->module, extension != ".spv")
-                                     : source_of(*model, *shader, *code, sources, options.output);
-  if (!extracted) return fail(with_context(extracted.error(), model->shader_names[*shader]));
-  auto file = ExportFile::open(options.output, options.capture, options.force);
-  if (!file) return fail(file.error());
-  file->write(extracted->bytes);
-  if (Status finished = file->finish(); !finished) return fail(finished.error());
-  file->say_written(extracted->what);
-  for (const std::string& note : extracted->notes) say(note);
+  const auto extracted =
+      TALLY_TRY(with_context(wants_spirv ? spirv_of(code->module, extension != ".spv")
+                                         : source_of(model, shader, *code, sources, options.output),
+                             model.shader_names[shader]));
+  auto file = TALLY_TRY(ExportFile::open(options.output, options.capture, options.force));
+  file.write(extracted.bytes);
+  TALLY_TRY(file.finish());
+  file.say_written(extracted.what);
+  for (const std::string& note : extracted.notes) say(note);
   return kDone;
 }
 
@@ -208,9 +206,9 @@ void add_extract(CLI::App& app, Action& chosen) {
       "Example: tally extract scene.frag game.tally -o scene.frag\n"
       "Then edit it, and: tally run --replace scene.frag=scene.frag -- ./game");
   command->callback([options, &chosen] {
-    chosen = [options] {
-      const Status found = default_to_newest(options->capture);
-      return found ? run_extract(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->capture));
+      return run_extract(*options);
     };
   });
 }

@@ -94,9 +94,7 @@ std::vector<std::string> split(const std::string& list, char separator) {
 Result<analysis::Selection> selection_of(const ReportOptions& options) {
   analysis::Selection selection;
   if (!options.frames.empty()) {
-    const auto range = analysis::parse_frame_range(options.frames);
-    if (!range) return range.error();
-    selection.frames = *range;
+    selection.frames = TALLY_TRY(analysis::parse_frame_range(options.frames));
   }
   selection.shader = options.shader;
   selection.device = options.device;
@@ -109,9 +107,8 @@ Result<analysis::SourceOptions> source_options_of(const ReportOptions& options) 
   analysis::SourceOptions sources;
   sources.choice = options.source;
   if (options.sources.empty()) return sources;
-  auto folder = analysis::SourceFolder::open(options.sources);
-  if (!folder) return folder.error();
-  sources.folder = std::make_shared<const analysis::SourceFolder>(std::move(*folder));
+  auto folder = TALLY_TRY(analysis::SourceFolder::open(options.sources));
+  sources.folder = std::make_shared<const analysis::SourceFolder>(std::move(folder));
   return sources;
 }
 
@@ -146,26 +143,25 @@ int report_empty_result(const ReportOptions& options, const std::string& nothing
   return kNo;
 }
 
-int draw_heatmap(const Analyzer& analyzer, const ReportOptions& options) {
+Result<int> draw_heatmap(const Analyzer& analyzer, const ReportOptions& options) {
   const analysis::Model& model = analyzer.model();
-  const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
-  if (!map) return fail(with_context(map.error(), options.file));
-  if (!*map) return report_empty_result(options, why_no_regions(model, options.table.pass));
-  const auto png = heatmap_png(**map);
-  if (!png) return fail(png.error());
-  auto file = ExportFile::open(options.heatmap, options.file, options.force);
-  if (!file) return fail(file.error());
-  file->write({reinterpret_cast<const char*>(png->data()), png->size()});
-  if (Status finished = file->finish(); !finished) return fail(finished.error());
-  file->say_written("heatmap");
+  const auto map = TALLY_TRY(
+      with_context(make_region_map(model, {.counter = options.counter, .pass = options.table.pass}),
+                   options.file));
+  if (!map) return report_empty_result(options, why_no_regions(model, options.table.pass));
+  const auto png = TALLY_TRY(heatmap_png(*map));
+  auto file = TALLY_TRY(ExportFile::open(options.heatmap, options.file, options.force));
+  file.write({reinterpret_cast<const char*>(png.data()), png.size()});
+  TALLY_TRY(file.finish());
+  file.say_written("heatmap");
   if (!options.json()) {
     const std::string shown =
-        fmt::format("{}: {} of {}, frame {}, pass {}", options.heatmap, (*map)->counter.title,
-                    (*map)->pass, (*map)->frame, (*map)->pass_number);
+        fmt::format("{}: {} of {}, frame {}, pass {}", options.heatmap, map->counter.title,
+                    map->pass, map->frame, map->pass_number);
     return print(report::printable(shown) + "\n");
   }
   return write_out([&](const report::Output& out) {
-    report::write_json(analysis::summarize(model), **map, options.heatmap, out);
+    report::write_json(analysis::summarize(model), *map, options.heatmap, out);
   });
 }
 
@@ -202,28 +198,25 @@ int show(const Analyzer& analyzer, std::vector<Table> tables, const ReportOption
   return status == kDone && !nothing.empty() ? report_empty_result(options, nothing) : status;
 }
 
-int run(const ReportOptions& options) {
-  const auto selection = selection_of(options);
-  if (!selection) return fail(selection.error());
-  auto sources = source_options_of(options);
-  if (!sources) return fail(sources.error());
+Result<int> run(const ReportOptions& options) {
+  const auto selection = TALLY_TRY(selection_of(options));
+  auto sources = TALLY_TRY(source_options_of(options));
   if (!options.html.empty()) {
     return write_html_report({.file = options.html,
                               .capture = options.file,
                               .against = options.against,
-                              .selection = *selection,
-                              .sources = std::move(*sources),
+                              .selection = selection,
+                              .sources = std::move(sources),
                               .force = options.force});
   }
-  auto model = analysis::open_model(options.file, *selection);
-  if (!model) return fail(model.error());
+  auto model = TALLY_TRY(analysis::open_model(options.file, selection));
   std::optional<ProgressLine> progress("reading " + options.file);
   Analyzer analyzer(
-      std::move(*model), [&](double fraction) { progress->update(fraction); }, std::move(*sources));
+      std::move(model), [&](double fraction) { progress->update(fraction); }, std::move(sources));
   if (!options.heatmap.empty()) return draw_heatmap(analyzer, options);
   auto tables = make_tables(analyzer, options);
   progress.reset();
-  if (!tables) return fail(with_context(tables.error(), options.file));
+  if (!tables) return with_context(tables.error(), options.file);
   return show(analyzer, std::move(*tables), options);
 }
 
@@ -392,9 +385,9 @@ void add_report(CLI::App& app, Action& chosen) {
       "          tally report --html vkcube.html vkcube.tally");
   command->callback([options, &chosen] {
     reject_unused_options(*options);
-    chosen = [options] {
-      Status found = default_to_newest(options->file);
-      return found.ok() ? run(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->file));
+      return run(*options);
     };
   });
 }

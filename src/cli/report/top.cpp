@@ -207,28 +207,25 @@ class TopSource {
 
 // One transaction: what the writer adds meanwhile is not seen.
 Result<bool> TopSource::refresh() {
-  auto reader = store::Reader::open(file_);
-  if (!reader) return reader.error();
-  if (Status held = reader->hold(); !held) return held.error();
-  const auto frames = reader->frames();
-  if (!frames) return frames.error();
+  auto reader = TALLY_TRY(store::Reader::open(file_));
+  TALLY_TRY(reader.hold());
+  const auto frames = TALLY_TRY(reader.frames());
   const store::FrameRow* newest = nullptr;
-  for (const store::FrameRow& frame : *frames) {
+  for (const store::FrameRow& frame : frames) {
     const bool ended = frame.ended_by != store::FrameEnd::Open;
     if (ended && (!newest || frame.id > newest->id)) newest = &frame;
   }
   if (!newest || newest->id == row_) return false;
   analysis::Selection selection;
   selection.frames = FrameRange{newest->number, newest->number};
-  auto model = analysis::load_model(std::move(*reader), selection);
-  if (!model) return model.error();
-  const analysis::Summary summary = analysis::summarize(*model);
+  auto model = TALLY_TRY(analysis::load_model(std::move(reader), selection));
+  const analysis::Summary summary = analysis::summarize(model);
   description_ = report::amounts(summary);
   if (!summary.devices.empty()) description_ += " on " + summary.devices.front().name;
   if (summary.commands_missing != 0) {
     description_ += fmt::format("; {} missing", summary.commands_missing);
   }
-  analyzer_ = std::make_unique<analysis::Analyzer>(std::move(*model), [](double) {});
+  analyzer_ = std::make_unique<analysis::Analyzer>(std::move(model), [](double) {});
   row_ = newest->id;
   frame_ = newest->number;
   return true;
@@ -275,12 +272,11 @@ class Top {
       : options_(options),
         view_(*analysis::by_from_name(options.by), options.sort, options.filter) {}
 
-  int run() {
+  Result<int> run() {
     end_on_signals();
-    if (Status ready = options_.application.empty() ? attach() : start(); !ready)
-      return fail(ready.error());
+    TALLY_TRY(options_.application.empty() ? attach() : start());
     const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-    const int status = terminal && options_.count == 0 ? show() : print_frames();
+    const auto status = terminal && options_.count == 0 ? show() : print_frames();
     leave();
     return status;
   }
@@ -290,21 +286,16 @@ class Top {
     std::string file = options_.target;
     struct stat info {};
     if (::stat(file.c_str(), &info) != 0) {
-      const auto found = ask_run(options_.target, kFileRequest);
-      if (!found) return found.error();
-      file = *found;
+      file = TALLY_TRY(ask_run(options_.target, kFileRequest));
     }
     source_.emplace(file);
-    const auto loaded = source_->refresh();
-    if (!loaded) return loaded.error();
-    has_news_ = *loaded;
+    has_news_ = TALLY_TRY(source_->refresh());
     return {};
   }
 
   Status start() {
-    auto folder = TemporaryFolder::make();
-    if (!folder) return folder.error();
-    folder_.emplace(std::move(*folder));
+    auto folder = TALLY_TRY(TemporaryFolder::make());
+    folder_.emplace(std::move(folder));
     log_ = options_.log;
     if (log_.empty()) {
       log_ = (std::filesystem::temp_directory_path() / fmt::format("tally-top-{}.log", ::getpid()))
@@ -314,9 +305,8 @@ class Top {
     if (!options_.driver.empty()) options.insert(options.end(), {"--driver", options_.driver});
     if (!options_.shader.empty()) options.insert(options.end(), {"--shader", options_.shader});
     const std::string file = (folder_->path() / "top.tally").string();
-    auto application = TopApplication::start(options, options_.application, file, log_);
-    if (!application) return application.error();
-    application_.emplace(*application);
+    auto application = TALLY_TRY(TopApplication::start(options, options_.application, file, log_));
+    application_.emplace(application);
     source_.emplace(file);
     return {};
   }
@@ -355,9 +345,9 @@ class Top {
     }
   }
 
-  int show() {
+  Result<int> show() {
     auto screen = Screen::open();
-    if (!screen) return fail({"the terminal's type is not known; set TERM, or use --count"});
+    if (!screen) return Error{"the terminal's type is not known; set TERM, or use --count"};
     auto next = Clock::now();
     while (asked_to_end == 0) {
       bool fresh = false;
@@ -378,7 +368,7 @@ class Top {
   }
 
   // Where there is no terminal: a table for each frame.
-  int print_frames() {
+  Result<int> print_frames() {
     bool over = false;
     for (uint64_t printed = 0;
          asked_to_end == 0 && (options_.count == 0 || printed < options_.count);) {

@@ -99,9 +99,8 @@ bool send(int socket, const std::string& text) {
 
 // A socket that is connected to a run of this user; none: nobody of this user has such an address.
 Result<UniqueFd> connect_to(const std::string& prefix) {
-  const auto addresses = addresses_with(prefix);
-  if (!addresses) return addresses.error();
-  for (const std::string& text : *addresses) {
+  const auto addresses = TALLY_TRY(addresses_with(prefix));
+  for (const std::string& text : addresses) {
     const Address address(text);
     UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // Waits for nobody: it may be another user.
@@ -176,10 +175,9 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::string& f
     return Error{fmt::format("{}: {}", file, std::strerror(errno))};
   }
   std::vector<UniqueFd> listeners;
-  const auto random = random_part();
-  if (!random) return random.error();
+  const auto random = TALLY_TRY(random_part());
   for (const std::string& prefix : {prefix_of(::getpid()), prefix_of(info)}) {
-    const Address address(prefix + *random);
+    const Address address(prefix + random);
     UniqueFd listener = packet_socket();
     if (!listener || ::bind(listener.get(), address.get(), address.size) != 0 ||
         ::listen(listener.get(), 8) != 0) {
@@ -216,10 +214,9 @@ Result<std::string> ask_run(const std::string& target, const std::string& reques
   const bool is_number = !target.empty() && std::ranges::all_of(target, [](unsigned char c) {
     return std::isdigit(c) != 0;
   });
-  auto socket = is_number ? connect_to_process(target) : connect_to_writer(target);
-  if (!socket) return socket.error();
+  auto socket = TALLY_TRY(is_number ? connect_to_process(target) : connect_to_writer(target));
   std::optional<std::string> answer;
-  if (send(socket->get(), request)) answer = receive(socket->get());
+  if (send(socket.get(), request)) answer = receive(socket.get());
   if (!answer) return Error{fmt::format("{}: `tally run` does not answer", target)};
   if (answer->starts_with(kRefusal)) {
     return Error{fmt::format("{}: {}", target, answer->substr(std::strlen(kRefusal)))};
@@ -237,12 +234,11 @@ struct TriggerOptions {
   bool quiet = false;
 };
 
-int run(const TriggerOptions& options) {
+Result<int> run(const TriggerOptions& options) {
   const std::string request =
       options.frames == 0 ? "frames" : fmt::format("frames {}", options.frames);
-  const auto answer = ask_run(options.target, request);
-  if (!answer) return fail(answer.error());
-  if (!options.quiet) say(*answer);
+  const auto answer = TALLY_TRY(ask_run(options.target, request));
+  if (!options.quiet) say(answer);
   return kDone;
 }
 

@@ -142,12 +142,11 @@ class Compiler {
 
   // All versions of the module among which the layer chooses.
   Result<std::vector<Words>> modules() {
-    auto bytes = read_small_file(asked_.file, store::stream::kMaxModuleBytes);
-    if (!bytes) return bytes.error();
+    auto bytes = TALLY_TRY(read_small_file(asked_.file, store::stream::kMaxModuleBytes));
     const std::string extension = fs::path(asked_.file).extension().string();
-    if (is_spirv(*bytes)) return one(words_of(*bytes));
+    if (is_spirv(bytes)) return one(words_of(bytes));
     if (extension == ".spv") return Error{"not a SPIR-V module"};
-    if (extension == ".spvasm") return one(analysis::assemble_spirv(*bytes));
+    if (extension == ".spvasm") return one(analysis::assemble_spirv(bytes));
     const catalogue::Stage* stage = stage_of(asked_.file, asked_.pattern);
     if (!stage) {
       return Error{
@@ -228,10 +227,10 @@ class Compiler {
 };
 
 Status write_words(const fs::path& path, std::span<const uint32_t> words) {
-  auto file = PartialFile::create(platform::Folder::current(), path.string(), 0600);
-  if (!file) return with_context(file.error(), path.string());
-  file->write({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
-  if (const int error = file->finish(platform::Existing::Replace); error != 0)
+  auto file = TALLY_TRY(with_context(
+      PartialFile::create(platform::Folder::current(), path.string(), 0600), path.string()));
+  file.write({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
+  if (const int error = file.finish(platform::Existing::Replace); error != 0)
     return Error{fmt::format("{}: {}", path.string(), std::strerror(error))};
   return {};
 }
@@ -284,14 +283,14 @@ Result<PreparedReplacements> prepare_replacements(const std::vector<std::string>
     }
     for (const Words& words : *modules) {
       const fs::path path = folder / fmt::format("replacement-{}.spv", number++);
-      if (Status written = write_words(path, words); !written) return written.error();
+      TALLY_TRY(write_words(path, words));
       list += '\t' + path.string();
     }
     list += '\n';
   }
   if (list.empty()) return prepared;
   prepared.list = (folder / "replacements").string();
-  if (Status written = replace_file(prepared.list, list); !written) return written.error();
+  TALLY_TRY(replace_file(prepared.list, list));
   return prepared;
 }
 

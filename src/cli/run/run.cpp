@@ -40,11 +40,10 @@ namespace {
 constexpr std::chrono::seconds kGrace{5};
 
 Result<analysis::Model> model_of(const std::string& file) {
-  auto reader = store::Reader::open(file);
-  if (!reader) return reader.error();
+  auto reader = TALLY_TRY(store::Reader::open(file));
   // SQLite then does not look for changes at each read.
-  if (Status held = reader->hold(); !held) return held.error();
-  return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
+  TALLY_TRY(reader.hold());
+  return analysis::load_model(std::move(reader), {}, analysis::Model::Detail::Batches);
 }
 
 // True if the capture has a value of the metric that is not 0.
@@ -176,8 +175,8 @@ class Run {
  public:
   explicit Run(const RunOptions& options) : options_(options) {}
 
-  int run() {
-    if (Status ready = prepare(); !ready) return fail(ready.error());
+  Result<int> run() {
+    TALLY_TRY(prepare());
     if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
     const auto environment =
         application_environment(options_, *layers_, egl_, collector_->name(), replacements_);
@@ -253,29 +252,26 @@ class Run {
   bool write_html() const {
     std::error_code ignored;
     if (options_.html.empty() || !std::filesystem::exists(file_, ignored)) return true;
-    return write_html_report({.file = options_.html,
-                              .capture = file_,
-                              .force = options_.force,
-                              .quiet = options_.quiet}) == kDone;
+    const auto status = write_html_report({.file = options_.html,
+                                           .capture = file_,
+                                           .force = options_.force,
+                                           .quiet = options_.quiet});
+    if (!status) fail(status.error());
+    return status && *status == kDone;
   }
 
   // The collector's thread must not receive the signals that are forwarded.
   Status prepare() {
-    if (Status checked = check(options_); !checked) return checked.error();
-    if (Status html = check_html(); !html) return html.error();
+    TALLY_TRY(check(options_));
+    TALLY_TRY(check_html());
     if (!options_.sources.empty()) {
-      auto folder = analysis::SourceFolder::open(options_.sources);
-      if (!folder) return folder.error();
-      source_folder_.emplace(std::move(*folder));
+      auto folder = TALLY_TRY(analysis::SourceFolder::open(options_.sources));
+      source_folder_.emplace(std::move(folder));
     }
-    auto layers = find_layers(own_executable());
-    if (!layers) return layers.error();
-    layers_ = std::move(*layers);
-    if (Status replaced = prepare_replaced(); !replaced) return replaced.error();
+    layers_ = TALLY_TRY(find_layers(own_executable()));
+    TALLY_TRY(prepare_replaced());
     program_ = program_of(options_.application, value_of(current_environment(), "PATH"));
-    auto file = choose_output(options_.output, program_, options_.force);
-    if (!file) return file.error();
-    file_ = std::move(*file);
+    file_ = TALLY_TRY(choose_output(options_.output, program_, options_.force));
     Status started = start_collector();
     if (!started && !options_.force) remove_file(file_);
     return started;
@@ -283,26 +279,21 @@ class Run {
 
   // A file that cannot be used is a failure with --strict alone: else the original runs.
   Status prepare_replaced() {
-    auto folder = TemporaryFolder::make();
-    if (!folder) return folder.error();
-    folder_.emplace(std::move(*folder));
-    auto prepared = prepare_replacements(options_.replacements, folder_->path());
-    if (!prepared) return prepared.error();
-    if (options_.strict && !prepared->problems.empty()) return Error{prepared->problems.front()};
-    for (const std::string& problem : prepared->problems) say(problem);
-    replacements_ = prepared->list;
+    auto folder = TALLY_TRY(TemporaryFolder::make());
+    folder_.emplace(std::move(folder));
+    auto prepared = TALLY_TRY(prepare_replacements(options_.replacements, folder_->path()));
+    if (options_.strict && !prepared.problems.empty()) return Error{prepared.problems.front()};
+    for (const std::string& problem : prepared.problems) say(problem);
+    replacements_ = prepared.list;
     return {};
   }
 
   Status start_collector() {
-    auto writer = store::Writer::create(file_, capture_row(options_));
-    if (!writer) return writer.error();
+    auto writer = TALLY_TRY(store::Writer::create(file_, capture_row(options_)));
     platform::block_forwarded_signals();
-    auto collector =
-        store::Collector::start(std::move(*writer), folder_->path().string(),
-                                {.file_bytes = options_.max_bytes, .last_frames = options_.keep});
-    if (!collector) return collector.error();
-    collector_ = std::move(*collector);
+    collector_ = TALLY_TRY(
+        store::Collector::start(std::move(writer), folder_->path().string(),
+                                {.file_bytes = options_.max_bytes, .last_frames = options_.keep}));
     auto control =
         ControlServer::start(file_, [this](const std::string& request) { return answer(request); });
     if (!control && !options_.trigger.empty()) return control.error();

@@ -133,11 +133,11 @@ uint64_t parse_count(std::string_view text) {
 }
 
 Status check(const RunOptions& options) {
-  if (Status frames = check_frames(options); !frames) return frames;
-  if (Status ends = check_frame_ends(options); !ends) return ends;
-  if (Status replaced = check_replacements(options.replacements); !replaced) return replaced;
-  if (Status clocks = check_clocks(options.clocks); !clocks) return clocks;
-  if (Status memory = check_memory(options.memory); !memory) return memory;
+  TALLY_TRY(check_frames(options));
+  TALLY_TRY(check_frame_ends(options));
+  TALLY_TRY(check_replacements(options.replacements));
+  TALLY_TRY(check_clocks(options.clocks));
+  TALLY_TRY(check_memory(options.memory));
   return check_regions(options);
 }
 
@@ -180,9 +180,8 @@ Result<Environment> application_environment(const RunOptions& options, const Lay
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
   add_egl(environment, egl, parse_egl_mode(options.egl));
   if (!options.driver.empty()) {
-    const auto drivers = find_drivers(environment, options.driver);
-    if (!drivers) return drivers.error();
-    set_drivers(environment, *drivers);
+    const auto drivers = TALLY_TRY(find_drivers(environment, options.driver));
+    set_drivers(environment, drivers);
   }
   return environment;
 }
