@@ -11,7 +11,7 @@
 #include "harness/table.h"
 #include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/block_map.h"
-#include "spirv/instrument/block_count.h"
+#include "spirv/testing/block_count.h"
 #include "spirv/testing/large_modules.h"
 
 namespace tally::bench {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "spirv/testing/block_count.h"
 #include "support/stages.h"
 
 namespace tally::bench {

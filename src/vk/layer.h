@@ -76,11 +76,6 @@ class BasicHookTable {
   auto begin() const { return rows_.begin(); }
   auto end() const { return rows_.end(); }
 
-  // For a test: find() sees only one of two rows of a name.
-  bool has_each_name_once() const {
-    return std::ranges::adjacent_find(rows_, {}, &Row::name) == rows_.end();
-  }
-
  private:
   std::vector<Row> rows_;
 };

@@ -2,9 +2,9 @@
 // FOLDER...
 //
 // Every entry point is instrumented with all options (pass_options.h). The check fails if a result
-// is invalid although the original is valid, if the identity option changes a byte, or if there are
-// fewer than N modules. Modules that the pass refuses are listed with the reason; invalid modules
-// must do no harm.
+// is invalid although the original is valid, if reading and writing a module changes a byte, or if
+// there are fewer than N modules. Modules that the pass refuses are listed with the reason; invalid
+// modules must do no harm.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,8 +18,9 @@
 #include "corpus/module_files.h"
 #include "corpus/pass_options.h"
 #include "spirv/analysis/interface.h"
-#include "spirv/instrument/block_count.h"
+#include "spirv/ir/editor.h"
 #include "spirv/ir/module.h"
+#include "spirv/testing/block_count.h"
 #include "support/spirv.h"
 
 namespace {
@@ -78,10 +79,9 @@ class Check {
   }
 
   void check_identity(const fs::path& path, const std::vector<uint32_t>& words) {
-    BlockCountOptions options;
-    options.identity = true;
-    const auto result = add_block_counts(words, options);
-    if (!result || result->words != words) fail(path, "identity changes it");
+    const auto module = Module::parse(words);
+    const auto written = module ? tally::spirv::Editor(*module).write() : module.error();
+    if (!written || *written != words) fail(path, "reading and writing changes it");
   }
 
   void check(const fs::path& path, const std::vector<uint32_t>& words, const NamedOptions& way,

@@ -18,6 +18,7 @@
 #include "corpus/pass_options.h"
 #include "oracle/generator.h"
 #include "spirv/ir/module.h"
+#include "spirv/testing/block_count.h"
 #include "support/spirv.h"
 
 namespace {

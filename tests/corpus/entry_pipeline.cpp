@@ -4,6 +4,7 @@
 
 #include "patch.tesc.h"
 #include "patch.tese.h"
+#include "spirv/testing/block_count.h"
 
 namespace tally::test {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "probe/record.h"
 #include "spirv/analysis/interface.h"
+#include "spirv/testing/block_count.h"
 #include "support/spirv.h"
 #include "support/stages.h"
 

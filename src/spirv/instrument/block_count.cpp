@@ -456,17 +456,6 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
 
 }  // namespace
 
-Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
-                                          const BlockCountOptions& options) {
-  if (options.identity) {
-    const auto original = TALLY_TRY(Module::parse(words));
-    auto copy = TALLY_TRY(Editor(original).write());
-    return BlockCountResult{std::move(copy), {}, std::nullopt, {}};
-  }
-  const auto analyzed = TALLY_TRY(AnalyzedModule::parse(words));
-  return add_block_counts(analyzed, options);
-}
-
 Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
                                           const BlockCountOptions& options) {
   const StageTraits* stage = find_stage(options.stage);

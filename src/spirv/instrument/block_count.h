@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +34,6 @@ struct BlockCountResult {
 
 // An error tells the user why the module cannot be instrumented.
 Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
-                                          const BlockCountOptions& options);
-Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options);
 
 }  // namespace tally::spirv

@@ -125,7 +125,7 @@ TEST(FragmentCount, what_is_counted_is_added_before_a_demotion_and_nothing_after
   EXPECT_THAT(text, HasSubstr("= OpIsHelperInvocationEXT %bool"));
   // Counters: the entry and the fading block; the rest is what did not fade.
   const std::vector<uint64_t> counters{10, 4};
-  EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 4, 6}));
+  EXPECT_EQ(derive(result.plan, counters).executions, (std::vector<uint64_t>{10, 4, 6}));
 }
 
 TEST(FragmentCount, a_block_is_cut_behind_a_call_that_may_not_return) {

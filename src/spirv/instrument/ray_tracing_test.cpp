@@ -51,7 +51,7 @@ TEST(RayTracing, counts_are_added_before_the_terminators_of_any_hit_shaders) {
     EXPECT_THAT(text, ContainsRegex(std::string(kFlush) + " *" + end + "\n"));
     EXPECT_EQ(count_of(text, kFlush), 2u) << end;  // and before the return
     const std::vector<uint64_t> counters{10, 4};
-    const auto executions = result.plan.derive(counters).executions;
+    const auto executions = derive(result.plan, counters).executions;
     EXPECT_EQ(executions[0], 10u);
     EXPECT_EQ(executions[1] + executions[2], 10u);
   }
@@ -69,7 +69,7 @@ TEST(RayTracing, code_behind_the_ends_of_the_older_extension_does_not_run) {
     ASSERT_TRUE(result);
     EXPECT_THAT(readable(result->words), ContainsRegex(std::string(kFlush) + " *" + end + "\n"));
     const std::vector<uint64_t> counters{7};
-    EXPECT_EQ(result->plan.derive(counters).executions, (std::vector<uint64_t>{7, 0}));
+    EXPECT_EQ(derive(result->plan, counters).executions, (std::vector<uint64_t>{7, 0}));
   }
 }
 
@@ -105,7 +105,7 @@ TEST(RayTracing, an_invocation_that_ends_in_a_report_is_missing_behind_it) {
   // The entry, behind the first report, inside, behind the second, the rest.
   ASSERT_EQ(result.plan.counter_count, 5u);
   const std::vector<uint64_t> counters{10, 9, 6, 5, 8};
-  EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 6, 8}));
+  EXPECT_EQ(derive(result.plan, counters).executions, (std::vector<uint64_t>{10, 6, 8}));
 }
 
 // A ray-generation shader that calls `call` of the given operands between two blocks.

@@ -38,13 +38,6 @@ class Values {
 
 }  // namespace
 
-BlockCounts CounterPlan::derive(std::span<const uint64_t> counters) const {
-  std::vector<uint64_t> values;
-  BlockCounts counts;
-  derive(counters, values, counts);
-  return counts;
-}
-
 void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,
                          BlockCounts& counts) const {
   Values values(*this, buffer);

@@ -113,9 +113,7 @@ struct CounterPlan {
   size_t site_count() const;
 
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
-  // record_counters() of them.
-  BlockCounts derive(std::span<const uint64_t> counters) const;
-  // The same into `counts`. A caller keeps `buffer` and `counts` for the next time.
+  // record_counters() of them. A caller keeps `buffer` and `counts` for the next time.
   void derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,
               BlockCounts& counts) const;
 

@@ -310,8 +310,7 @@ class SitePlanner {
     const uint32_t function = graph_.segments[graph_.entry_segment].function;
     const uint32_t begin = module_.functions()[function].begin;
     find_long_functions(function);
-    ClockSite& whole = *add_clock(begin);
-    whole.is_whole = true;
+    add_clock(begin);
     add_counter(begin, SiteSlot::TimedInvocations);
   }
 

@@ -61,7 +61,6 @@ std::vector<CheckedIndex> checked_indices(const Module& module, const Instructio
 // counters are Cycles and TimedRuns; those of the whole shader are followed by TimedInvocations.
 struct ClockSite {
   uint32_t first_counter;
-  bool is_whole = false;         // it begins with the entry point and ends with its returns
   std::vector<uint32_t> begins;  // before these instructions
   std::vector<uint32_t> ends;    // before these
 };

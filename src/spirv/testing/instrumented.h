@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "spirv/instrument/block_count.h"
+#include "spirv/testing/block_count.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv::test {
