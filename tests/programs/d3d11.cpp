@@ -11,17 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "d3d11_picture.h"
+
 namespace {
 
 std::vector<char> file(const char* path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void check(HRESULT result, const char* what) {
-  if (SUCCEEDED(result)) return;
-  std::fprintf(stderr, "%s: %08x\n", what, static_cast<unsigned>(result));
-  std::exit(1);
 }
 
 /// FNV-1a of rows of `bytes` bytes that are `pitch` bytes apart.
@@ -37,7 +33,6 @@ uint64_t hash(const void* data, size_t rows, size_t bytes, size_t pitch) {
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
-  constexpr UINT kSize = 64;
   constexpr UINT kValues = 256;
   ID3D11Device* device = nullptr;
   ID3D11DeviceContext* context = nullptr;
@@ -59,22 +54,7 @@ int main(int argc, char** argv) {
   check(device->CreateComputeShader(kernel_code.data(), kernel_code.size(), nullptr, &kernel),
         "CreateComputeShader");
 
-  D3D11_TEXTURE2D_DESC picture{};
-  picture.Width = picture.Height = kSize;
-  picture.MipLevels = picture.ArraySize = picture.SampleDesc.Count = 1;
-  picture.Format = DXGI_FORMAT_R8G8B8A8_UNORM;
-  picture.BindFlags = D3D11_BIND_RENDER_TARGET;
-  D3D11_TEXTURE2D_DESC staging = picture;
-  staging.BindFlags = 0;
-  staging.Usage = D3D11_USAGE_STAGING;
-  staging.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-  ID3D11Texture2D* target = nullptr;
-  ID3D11Texture2D* read_target = nullptr;
-  check(device->CreateTexture2D(&picture, nullptr, &target), "CreateTexture2D");
-  check(device->CreateTexture2D(&staging, nullptr, &read_target), "CreateTexture2D");
-  ID3D11RenderTargetView* view = nullptr;
-  check(device->CreateRenderTargetView(target, nullptr, &view), "CreateRenderTargetView");
-
+  const Picture picture(device);
   D3D11_BUFFER_DESC buffer{};
   buffer.ByteWidth = kValues * 4;
   buffer.BindFlags = D3D11_BIND_UNORDERED_ACCESS;
@@ -96,16 +76,7 @@ int main(int argc, char** argv) {
   check(device->CreateUnorderedAccessView(values, &access, &values_view),
         "CreateUnorderedAccessView");
 
-  D3D11_RASTERIZER_DESC rasterizer{};
-  rasterizer.FillMode = D3D11_FILL_SOLID;
-  rasterizer.CullMode = D3D11_CULL_NONE;
-  ID3D11RasterizerState* state = nullptr;
-  check(device->CreateRasterizerState(&rasterizer, &state), "CreateRasterizerState");
-  const D3D11_VIEWPORT viewport{0, 0, kSize, kSize, 0, 1};
-  context->RSSetState(state);
-  context->RSSetViewports(1, &viewport);
-  context->OMSetRenderTargets(1, &view, nullptr);
-  context->IASetPrimitiveTopology(D3D11_PRIMITIVE_TOPOLOGY_TRIANGLELIST);
+  picture.bind(context);
   context->VSSetShader(vertex, nullptr, 0);
   context->PSSetShader(pixel, nullptr, 0);
   context->CSSetShader(kernel, nullptr, 0);
@@ -116,13 +87,12 @@ int main(int argc, char** argv) {
     context->Flush();
   }
 
-  context->CopyResource(read_target, target);
+  picture.read(context, [](const void* texels, size_t pitch) {
+    std::printf("picture %016llx\n", static_cast<unsigned long long>(
+                                         hash(texels, Picture::kSize, Picture::kRowBytes, pitch)));
+  });
   context->CopyResource(read_values, values);
   D3D11_MAPPED_SUBRESOURCE map{};
-  check(context->Map(read_target, 0, D3D11_MAP_READ, 0, &map), "Map");
-  std::printf("picture %016llx\n",
-              static_cast<unsigned long long>(hash(map.pData, kSize, kSize * 4, map.RowPitch)));
-  context->Unmap(read_target, 0);
   check(context->Map(read_values, 0, D3D11_MAP_READ, 0, &map), "Map");
   std::printf("values %016llx\n",
               static_cast<unsigned long long>(hash(map.pData, 1, kValues * 4, 0)));

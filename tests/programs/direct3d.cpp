@@ -13,20 +13,16 @@
 #include <iterator>
 #include <string>
 
+#include "d3d11_picture.h"
+
 namespace {
 
-constexpr UINT kSize = 64;  // a row is 256 bytes, as Direct3D 12 aligns them
-constexpr UINT kRowBytes = kSize * 4;
-constexpr DXGI_FORMAT kFormat = DXGI_FORMAT_R8G8B8A8_UNORM;
+constexpr UINT kSize = Picture::kSize;
+constexpr UINT kRowBytes = Picture::kRowBytes;  // 256, as Direct3D 12 aligns rows
+constexpr DXGI_FORMAT kFormat = Picture::kFormat;
 constexpr float kGrey[4] = {0.25f, 0.25f, 0.25f, 1};
 constexpr float kPositions[3][4] = {{-1, -1, 0, 1}, {2, -1, 0, 1}, {-1, 2, 0, 1}};
 constexpr UINT kPositionBytes = sizeof kPositions[0];
-
-void check(HRESULT result, const char* what) {
-  if (SUCCEEDED(result)) return;
-  std::fprintf(stderr, "%s: %08x\n", what, static_cast<unsigned>(result));
-  std::exit(1);
-}
 
 struct Code {
   Code(const char* file, const char* entry, const char* profile) {
@@ -89,47 +85,19 @@ int draw_11(const char* shaders, int count, Texels texels) {
   ID3D11Buffer* vertices = nullptr;
   check(device->CreateBuffer(&buffer, &data, &vertices), "CreateBuffer");
 
-  D3D11_TEXTURE2D_DESC picture{};
-  picture.Width = picture.Height = kSize;
-  picture.MipLevels = picture.ArraySize = picture.SampleDesc.Count = 1;
-  picture.Format = kFormat;
-  picture.BindFlags = D3D11_BIND_RENDER_TARGET;
-  D3D11_TEXTURE2D_DESC staging = picture;
-  staging.BindFlags = 0;
-  staging.Usage = D3D11_USAGE_STAGING;
-  staging.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-  ID3D11Texture2D* target = nullptr;
-  ID3D11Texture2D* read_target = nullptr;
-  check(device->CreateTexture2D(&picture, nullptr, &target), "CreateTexture2D");
-  check(device->CreateTexture2D(&staging, nullptr, &read_target), "CreateTexture2D");
-  ID3D11RenderTargetView* view = nullptr;
-  check(device->CreateRenderTargetView(target, nullptr, &view), "CreateRenderTargetView");
-  D3D11_RASTERIZER_DESC rasterizer{};
-  rasterizer.FillMode = D3D11_FILL_SOLID;
-  rasterizer.CullMode = D3D11_CULL_NONE;
-  ID3D11RasterizerState* state = nullptr;
-  check(device->CreateRasterizerState(&rasterizer, &state), "CreateRasterizerState");
-
-  const D3D11_VIEWPORT viewport{0, 0, kSize, kSize, 0, 1};
+  const Picture picture(device);
   const UINT offset = 0;
-  context->RSSetState(state);
-  context->RSSetViewports(1, &viewport);
-  context->OMSetRenderTargets(1, &view, nullptr);
+  picture.bind(context);
   context->IASetInputLayout(layout);
   context->IASetVertexBuffers(0, 1, &vertices, &kPositionBytes, &offset);
-  context->IASetPrimitiveTopology(D3D11_PRIMITIVE_TOPOLOGY_TRIANGLELIST);
   context->VSSetShader(vertex, nullptr, 0);
   context->PSSetShader(pixel, nullptr, 0);
   for (int i = 0; i < count; ++i) {
-    context->ClearRenderTargetView(view, kGrey);
+    context->ClearRenderTargetView(picture.view(), kGrey);
     context->Draw(3, 0);
     context->Flush();
   }
-  context->CopyResource(read_target, target);
-  D3D11_MAPPED_SUBRESOURCE map{};
-  check(context->Map(read_target, 0, D3D11_MAP_READ, 0, &map), "Map");
-  texels.write(map.pData, map.RowPitch);
-  context->Unmap(read_target, 0);
+  picture.read(context, [&](const void* rows, size_t pitch) { texels.write(rows, pitch); });
   return texels.status();
 }
 
