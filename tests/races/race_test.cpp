@@ -21,6 +21,7 @@
 #include "double.comp.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "store/read/reader.h"
 #include "store/testing/test_capture.h"
 #include "store/write/collector.h"
 #include "support/context.h"
@@ -123,7 +124,10 @@ class Races : public testing::Test {
 
   uint64_t captured_commands() {
     EXPECT_TRUE(collector_->finish(0, std::chrono::seconds(60)).ok());
-    return collector_->progress().commands;
+    auto reader = store::Reader::open(folder_.file("a.tally"));
+    auto commands = reader->query("SELECT sum(size) FROM command_batch");
+    EXPECT_TRUE(commands->step());
+    return static_cast<uint64_t>(commands->integer(0));
   }
 
   store::TestDirectory folder_;

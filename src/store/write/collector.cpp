@@ -67,8 +67,8 @@ class Collector::Loop {
   const std::string& name() const { return server_->name(); }
 
   Progress progress() const {
-    return {processes_.load(), connected(),   accept_rounds_.load(), frames_.load(),
-            commands_.load(),  bytes_.load(), frames_dropped_.load()};
+    return {processes_.load(), connected(),   accept_rounds_.load(),
+            frames_.load(),    bytes_.load(), frames_dropped_.load()};
   }
   void stop_capturing() {
     stopped_ = true;
@@ -123,7 +123,6 @@ class Collector::Loop {
   void commit_when_due(bool idle);
   void remove_unused();
   void give_orders();
-  void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before);
 
   Writer writer_;
   SizeLimit limit_;
@@ -144,7 +143,6 @@ class Collector::Loop {
   std::atomic<uint64_t> processes_ = 0;
   std::atomic<uint64_t> connected_ = 0;
   std::atomic<uint64_t> frames_ = 0;
-  std::atomic<uint64_t> commands_ = 0;
   std::atomic<uint64_t> bytes_ = 0;
   std::atomic<uint64_t> requested_ = 0;       // frames, not asked for yet
   std::atomic<uint64_t> frames_dropped_ = 0;  // of all connections
@@ -263,11 +261,10 @@ Collector::Loop::Read Collector::Loop::read_once(Connection& connection) {
   }
   connection.received += bytes.size();
   gathers_ = bytes.size() < kLargeRead;
-  const Ingest& ingest = connection.ingest;
-  const uint64_t commands = ingest.commands(), frames = ingest.frames();
+  const uint64_t frames = connection.ingest.frames();
   connection.status = connection.decoder.feed(
       bytes, [&](stream::AnyMessage& message) { return connection.ingest.take(message); });
-  count(connection, commands, frames);
+  frames_ += connection.ingest.frames() - frames;
   return connection.status.ok() ? Read::Some : Read::End;
 }
 
@@ -328,12 +325,6 @@ bool Collector::Loop::read_some(Connection& connection) {
   if (goes_on(connection)) return true;
   drop(connection);
   return false;
-}
-
-void Collector::Loop::count(const Connection& connection, uint64_t commands_before,
-                            uint64_t frames_before) {
-  commands_ += connection.ingest.commands() - commands_before;
-  frames_ += connection.ingest.frames() - frames_before;
 }
 
 void Collector::Loop::drop(Connection& connection) {

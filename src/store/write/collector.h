@@ -27,7 +27,6 @@ class Collector {
     uint64_t connected = 0;      // at least 1 while processes wait to be accepted
     uint64_t accept_rounds = 0;  // how often processes were accepted: each time all that waited
     uint64_t frames = 0;
-    uint64_t commands = 0;
     uint64_t bytes = 0;
     uint64_t frames_dropped = 0;  // beyond the limit of the file
   };

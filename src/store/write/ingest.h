@@ -90,7 +90,6 @@ class Ingest {
   bool has_process() const { return process_ != 0; }
   bool ended() const { return ended_; }  // the sender has sent its end
   int64_t pid() const { return pid_; }
-  uint64_t commands() const { return commands_; }
   uint64_t frames() const { return frame_count_; }
   // Began after the capture was full.
   uint64_t frames_dropped() const { return frames_dropped_; }
