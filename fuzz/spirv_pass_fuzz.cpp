@@ -124,14 +124,13 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
 tally::Result<BlockCountResult> count(const tally::fuzz::SpirvInput& input,
                                       const BlockCountOptions& options) {
   if ((input.choices[7] & 1) == 0) return add_block_counts(input.words, options);
-  const auto analyzed = AnalyzedModule::parse(input.words);
-  if (!analyzed) return analyzed.error();
+  const auto analyzed = TALLY_TRY(AnalyzedModule::parse(input.words));
   tally::Specialization constants;
-  for (const Module::DeclaredConstant& constant : analyzed->module().declared_constants()) {
+  for (const Module::DeclaredConstant& constant : analyzed.module().declared_constants()) {
     constants.push_back({constant.spec_id, 4, static_cast<uint64_t>(input.choices[7]) >> 1});
   }
   tally::make_valid(constants);
-  return add_block_counts(AnalyzedModule(analyzed->module().fixed(constants)), options);
+  return add_block_counts(AnalyzedModule(analyzed.module().fixed(constants)), options);
 }
 
 void check_plan(const CounterPlan& plan, const Module& module, const BlockCountOptions& options) {

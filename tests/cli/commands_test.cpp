@@ -28,15 +28,9 @@ class Commands : public testing::Test {
     return run_tally(folder_.path(), arguments, variables);
   }
 
-  // One line on standard error, nothing on standard output, status 2.
   void expect_refused(const std::vector<std::string>& arguments, const std::string& because,
                       int status = 2) {
-    const auto run = tally(arguments);
-    EXPECT_EQ(run.end.shell_status(), status);
-    EXPECT_EQ(run.standard_output, "");
-    EXPECT_THAT(run.standard_error, HasSubstr(because));
-    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1)
-        << run.standard_error;
+    test::expect_refused(tally(arguments), because, status);
   }
 
   // The same with status 1: there is nothing to show.

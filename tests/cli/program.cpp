@@ -1,5 +1,8 @@
 #include "program.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -48,6 +51,13 @@ platform::CapturedRun run_tally(const std::string& folder,
   std::string script = "exec \"$TALLY\"";
   for (const std::string& argument : arguments) script += " " + quoted(argument);
   return run_script(folder, script, variables);
+}
+
+void expect_refused(const platform::CapturedRun& run, const std::string& because, int status) {
+  EXPECT_EQ(run.end.shell_status(), status);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_THAT(run.standard_error, testing::HasSubstr(because));
+  EXPECT_EQ(std::ranges::count(run.standard_error, '\n'), 1) << run.standard_error;
 }
 
 }  // namespace tally::test

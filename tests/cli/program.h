@@ -18,4 +18,7 @@ platform::CapturedRun run_tally(const std::string& folder,
 platform::CapturedRun run_script(const std::string& folder, const std::string& script,
                                  const std::vector<std::string>& variables = {});
 
+// One line on standard error, which has `because`, nothing on standard output, and the status.
+void expect_refused(const platform::CapturedRun& run, const std::string& because, int status);
+
 }  // namespace tally::test
