@@ -1,4 +1,4 @@
-// What the programs with Direct3D 11 share: the picture that they draw, without a window.
+// The picture that the programs with Direct3D 11 draw, without a window.
 #pragma once
 
 #include <d3d11.h>
