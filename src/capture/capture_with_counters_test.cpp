@@ -53,6 +53,54 @@ TEST(CaptureWithCounters, dispatches_of_a_pipeline_with_equal_values_share_them)
 }
 
 // VK_EXT_frame_boundary, which the driver below may lack.
+// For each command, in order, "R" if it repeats an earlier one, and the executions of its loop's
+// condition, divided by 32.
+std::string loops_of_commands(const Session& session) {
+  return session.text(
+      "SELECT group_concat(iif(repeats, 'R', '') || (executions / 32), ' ') FROM (SELECT repeats, "
+      "max(executions) AS executions FROM command_list JOIN command_batch ON "
+      "command_batch.id = command_list.command / 1024 LEFT JOIN block_count USING (command) "
+      "GROUP BY command_list.command ORDER BY submission_number, command_list.execution, "
+      "command_list.position)");
+}
+
+// `tally run` sets them where nobody asks for more than executions.
+const std::map<std::string, std::string> kExecutionsOnly = {{"TALLY_COUNT_SUBGROUPS", "0"},
+                                                            {"TALLY_STATIC_COSTS", "0"}};
+
+TEST(CaptureWithCounters, a_dispatch_repeats_another_if_its_counts_can_be_no_others) {
+  EXPECT_EQ(loops_of_commands(run({.scenario = "launches", .environment = kExecutionsOnly})),
+            "4 R4 5 8 4 6 8 R5 R4 7 R8 R4 7 R8 R8 14 R16");
+}
+
+// With these, counts depend on more than the inputs of a dispatch.
+TEST(CaptureWithCounters, no_dispatch_repeats_another_where_more_is_counted_than_executions) {
+  for (const char* setting :
+       {"TALLY_COUNT_SUBGROUPS", "TALLY_COUNT_MEMORY", "TALLY_COUNT_VALUES", "TALLY_COUNT_LOOPS",
+        "TALLY_COUNT_BRANCHES", "TALLY_CLOCKS", "TALLY_STATIC_COSTS"}) {
+    auto environment = kExecutionsOnly;
+    environment[setting] = "1";
+    const Session session = run({.scenario = "often", .environment = environment});
+    EXPECT_EQ(session.number("SELECT count(*) FROM command_batch WHERE repeats"), 0) << setting;
+  }
+}
+
+TEST(CaptureWithCounters, a_dispatch_that_repeats_often_is_counted_from_time_to_time) {
+  const Session session = run({.scenario = "often", .environment = kExecutionsOnly});
+  EXPECT_EQ(session.number("SELECT sum(size) FROM command_batch"), 200);
+  EXPECT_EQ(session.number("SELECT sum(size) FROM command_batch WHERE repeats"), 196);
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 200 * 32);
+}
+
+TEST(CaptureWithCounters, conditional_dispatches_repeat_none_and_are_not_repeated) {
+  const Session session(
+      {.scenario = "conditional", .environment = kExecutionsOnly, .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no conditional rendering";
+  EXPECT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_EQ(session.number("SELECT sum(size) FROM command_batch WHERE repeats"), 1);
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 3 * 32);
+}
+
 TEST(CaptureWithCounters, frames_that_the_application_marks_have_their_counts) {
   const Session session = run({.scenario = "marked"});
   EXPECT_THAT(executions(session), ElementsAre(kGroup, 100 * kGroup, 2 * kGroup, 100 * kGroup,

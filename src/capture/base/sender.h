@@ -1,6 +1,6 @@
 // Facts that the layer reads from the SPIR-V of a module: the name of its source, and for each
-// entry point the block that counts its invocations (its first block) and the static costs of its
-// blocks.
+// entry point the block that counts its invocations (its first block), the static costs of its
+// blocks, and what their executions depend on.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "capture/base/block_costs.h"
 #include "capture/base/capture_settings.h"
 #include "capture/base/replacements.h"
+#include "spirv/analysis/launch_inputs.h"
 #include "store/stream/ledger.h"
 #include "store/stream/stream.h"
 
@@ -37,6 +39,7 @@ struct EntryPointFacts {
   uint32_t entry_block = 0;
   std::vector<BlockCost> costs;  // ascending blocks, each with at least one
   bool costs_depend_on_specialization = false;
+  std::optional<spirv::LaunchInputs> launch;  // of a compute shader
 };
 
 struct ModuleFacts {

@@ -33,6 +33,8 @@ namespace tally::capture {
   X(BindBufferMemory, "")                          \
   X(BindImageMemory, "")                           \
   X(ClearShaderInstrumentationMetricsARM, "")      \
+  X(CmdBeginConditionalRenderingEXT, "")           \
+  X(CmdBeginConditionalRendering2EXT, "")          \
   X(CmdBeginRenderPass, "")                        \
   X(CmdBeginRenderPass2, "KHR")                    \
   X(CmdBeginRendering, "KHR")                      \
@@ -72,6 +74,7 @@ namespace tally::capture {
   X(CmdDrawMeshTasksNV, "")                        \
   X(CmdDrawMultiEXT, "")                           \
   X(CmdDrawMultiIndexedEXT, "")                    \
+  X(CmdEndConditionalRenderingEXT, "")             \
   X(CmdEndRenderPass, "")                          \
   X(CmdEndRenderPass2, "KHR")                      \
   X(CmdEndRendering, "KHR")                        \
@@ -84,6 +87,9 @@ namespace tally::capture {
   X(CmdNextSubpass, "")                            \
   X(CmdNextSubpass2, "KHR")                        \
   X(CmdPipelineBarrier, "")                        \
+  X(CmdPushConstants, "")                          \
+  X(CmdPushConstants2KHR, "")                      \
+  X(CmdPushDataEXT, "")                            \
   X(CmdResetQueryPool, "")                         \
   X(CmdResolveImage, "")                           \
   X(CmdSetPatchControlPointsEXT, "")               \

@@ -160,6 +160,51 @@ VKAPI_ATTR void VKAPI_CALL CmdSetPatchControlPointsEXT(VkCommandBuffer b, uint32
                                                           {.patch_control_points = points});
 }
 
+VKAPI_ATTR void VKAPI_CALL CmdPushConstants(VkCommandBuffer b, VkPipelineLayout layout,
+                                            VkShaderStageFlags stages, uint32_t offset,
+                                            uint32_t size, const void* values) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  if ((stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
+    state->push(offset, {static_cast<const std::byte*>(values), size});
+  state->record([&](VkCommandBuffer to, bool) {
+    state->table().CmdPushConstants(to, layout, stages, offset, size, values);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdPushConstants2KHR(VkCommandBuffer b,
+                                                const VkPushConstantsInfoKHR* info) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  if ((info->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
+    state->push(info->offset, {static_cast<const std::byte*>(info->pValues), info->size});
+  state->record([&](VkCommandBuffer to, bool) { state->table().CmdPushConstants2KHR(to, info); });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdPushDataEXT(VkCommandBuffer b, const VkPushDataInfoEXT* info) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  state->push(info->offset, {static_cast<const std::byte*>(info->data.address), info->data.size});
+  state->record([&](VkCommandBuffer to, bool) { state->table().CmdPushDataEXT(to, info); });
+}
+
+// Both begins of conditional rendering.
+template <auto Member, typename Info>
+VKAPI_ATTR void VKAPI_CALL begin_condition(VkCommandBuffer b, const Info* info) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  state->set_conditional(true);
+  state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, info); });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndConditionalRenderingEXT(VkCommandBuffer b) {
+  CommandBuffer* state = find_command_buffer(b);
+  if (!state) return;
+  state->set_conditional(false);
+  state->record(
+      [&](VkCommandBuffer to, bool) { state->table().CmdEndConditionalRenderingEXT(to); });
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
@@ -200,6 +245,8 @@ VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerEndEXT(VkCommandBuffer b) {
 
 std::span<const DeviceHook> command_buffer_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
+#define TALLY_CONDITION(name) \
+  device_hook<&DeviceTable::name>("vk" #name, PFN_vk##name(begin_condition<&DeviceTable::name>))
   static const DeviceHook rows[] = {
       TALLY_ROW(CreateCommandPool),
       TALLY_ROW(DestroyCommandPool),
@@ -214,6 +261,13 @@ std::span<const DeviceHook> command_buffer_hooks() {
       TALLY_ROW(CmdDebugMarkerBeginEXT),
       TALLY_ROW(CmdDebugMarkerEndEXT),
       TALLY_ROW(CmdBindPipelineShaderGroupNV),
+      TALLY_ROW(CmdPushConstants),
+      TALLY_ROW(CmdPushConstants2KHR),
+      device_hook<&DeviceTable::CmdPushConstants2KHR>("vkCmdPushConstants2", CmdPushConstants2KHR),
+      TALLY_ROW(CmdPushDataEXT),
+      TALLY_CONDITION(CmdBeginConditionalRenderingEXT),
+      TALLY_CONDITION(CmdBeginConditionalRendering2EXT),
+      TALLY_ROW(CmdEndConditionalRenderingEXT),
       TALLY_ROW(CmdSetPatchControlPointsEXT),
       TALLY_ROW(CmdSetPrimitiveRestartEnable),
       device_hook<&DeviceTable::CmdSetPrimitiveRestartEnable>("vkCmdSetPrimitiveRestartEnableEXT",
@@ -223,6 +277,7 @@ std::span<const DeviceHook> command_buffer_hooks() {
                                                          CmdSetPrimitiveTopology),
   };
 #undef TALLY_ROW
+#undef TALLY_CONDITION
   return rows;
 }
 

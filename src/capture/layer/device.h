@@ -47,6 +47,7 @@ struct DeviceSetup {
   bool add_timeline_extension = false;    // enable VK_KHR_timeline_semaphore, not only the feature
   bool host_query_reset = false;          // of Vulkan 1.2
   bool barriers_hold_timestamps = false;  // see TimestampPools
+  LaunchRules launch_rules;
   StatisticsSetup statistics;
   catalogue::EnabledHidden uncounted;
   Boundaries boundaries;

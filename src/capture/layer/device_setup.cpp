@@ -134,6 +134,29 @@ bool offers_host_query_reset(const InstanceTable& table, VkPhysicalDevice device
   return features.hostQueryReset == VK_TRUE;
 }
 
+// Counts that follow from the inputs are those of executions alone, on one physical device.
+// Subgroups are divided in the same way each time where they have one size.
+LaunchRules inspect_launches(const InstanceTable& table, VkPhysicalDevice device,
+                             const VkDeviceCreateInfo& info, const MetricLayout& metrics,
+                             uint32_t version) {
+  const auto* group = vk::find_in_chain<VkDeviceGroupDeviceCreateInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
+  LaunchRules rules;
+  rules.enabled = metrics.executions && metrics.returned.size() == 1 &&
+                  !(group && group->physicalDeviceCount > 1);
+  if (version < VK_API_VERSION_1_3 &&
+      !offers_extension(table, device, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+    rules.subgroups = rules.enabled;
+    return rules;
+  }
+  VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &sizes};
+  table.GetPhysicalDeviceProperties2(device, &all);
+  rules.subgroups = rules.enabled && sizes.minSubgroupSize == sizes.maxSubgroupSize;
+  return rules;
+}
+
 Boundaries inspect_boundaries(const InstanceTable& table, VkPhysicalDevice device,
                               const VkDeviceCreateInfo& info) {
   Boundaries boundaries;
@@ -176,6 +199,8 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   if (setup.description.not_captured.empty()) {
     setup.metrics = describe_metrics(table, physical_device, setup.description);
     setup.description.metrics = setup.metrics.metrics;
+    setup.launch_rules = inspect_launches(table, physical_device, info, setup.metrics,
+                                          setup.description.api_version);
   }
   uint32_t count = 0;
   table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, nullptr);

@@ -237,6 +237,21 @@ void CommandBuffer::abandon_copy() {
   active_ = false;
 }
 
+namespace {
+
+bool inherits_condition(const VkCommandBufferBeginInfo& info) {
+  using Condition = VkCommandBufferInheritanceConditionalRenderingInfoEXT;
+  const auto* condition =
+      info.pInheritanceInfo
+          ? vk::find_in_chain<Condition>(
+                info.pInheritanceInfo->pNext,
+                VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_CONDITIONAL_RENDERING_INFO_EXT)
+          : nullptr;
+  return condition && condition->conditionalRenderingEnable == VK_TRUE;
+}
+
+}  // namespace
+
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   reset();
   active_ = refused_ = needs_barrier_ = false;
@@ -244,6 +259,8 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
   passes_.reset(continues ? info.pInheritanceInfo : nullptr);
   bound_.reset();
+  push_constants_.reset();
+  conditional_ = !primary_ && inherits_condition(info);
   labels_.clear();
   frame_labels_.clear();
   part_end_ = {};
@@ -368,9 +385,24 @@ void CommandBuffer::deactivate() {
 void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   if (!recording_) return;
   const Pipeline* bound = bound_.bind(bind_point, pipeline);
+  // Its dispatches may have known counts, and need no instrumentation then.
+  if (bound && bound->launches && context_.shares_counts(*bound->launches)) return;
   const bool has_begun = passes_.scope() == PassRecorder::Scope::Inline ||
                          !context_.may_suspend() || recording_->commands() != 0;
   if (has_begun && bound && bound->instrumented() && context_.measures()) activate();
+}
+
+// Null: the command has no launch that others share.
+std::shared_ptr<Launch> CommandBuffer::find_launch(store::Function function,
+                                                   std::initializer_list<int64_t> parameters,
+                                                   const Pipeline& pipeline) const {
+  if (function != store::Function::Dispatch && function != store::Function::DispatchBase) {
+    return nullptr;
+  }
+  if (!pipeline.launches || conditional_ || !context_.shares_counts(*pipeline.launches)) {
+    return nullptr;
+  }
+  return pipeline.launches->find(parameters, push_constants_);
 }
 
 std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
@@ -380,7 +412,12 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   const std::shared_ptr<Pipeline>& pipeline = bound_.pipeline_for(function);
   const bool measures = context_.measures();
   const bool wanted = measures && pipeline && pipeline->instrumented();
-  if (wanted) {
+  std::shared_ptr<Launch> launch;
+  if (wanted && measurable()) launch = find_launch(function, parameters, *pipeline);
+  const bool known = launch && launch->is_known();
+  if (known) {
+    deactivate();
+  } else if (wanted) {
     activate();
   } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
@@ -389,12 +426,12 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   needs_barrier_ = needs_barrier_ || active_;
-  if (wanted) command.result = result;
+  if (wanted && !known) command.result = result;
   command.set_assembly(bound_.assembly());
   passes_.place(command);
   const std::optional<TimeIndex> time = passes_.begin_command_time(target());
   if (time) command.times = *time;
-  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
+  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline, std::move(launch));
   return time;
 }
 

@@ -293,6 +293,13 @@ class CommandBuffer {
     if (recording_) recording_->timestamps.separate();
   }
 
+  // Push constants, or push data, that compute shaders see.
+  void push(uint32_t offset, std::span<const std::byte> values) {
+    if (recording_) push_constants_.push(offset, values);
+  }
+  // The commands in between run only if the device finds a value.
+  void set_conditional(bool conditional) { conditional_ = conditional; }
+
   // Call this after a barrier between compute shaders.
   void after_compute_barrier() {
     if (recording_) recording_->timestamps.after_compute_barrier();
@@ -330,6 +337,9 @@ class CommandBuffer {
   bool measurable() const { return can_measure_ && !passes_.between_suspended(); }
   void activate();
   void deactivate();
+  std::shared_ptr<Launch> find_launch(store::Function function,
+                                      std::initializer_list<int64_t> parameters,
+                                      const Pipeline& pipeline) const;
   PassTarget target() { return {*recording_, counting_, label()}; }
   void after_begin_pass();
   const Label* label() const { return labels_.innermost().get(); }
@@ -354,6 +364,8 @@ class CommandBuffer {
   bool needs_barrier_ = false;
   PassRecorder passes_;
   BoundPipelines bound_;
+  PushConstants push_constants_;
+  bool conditional_ = false;
   LabelStack labels_;
 
   // Where frames end at labels. They also do where nothing is recorded.

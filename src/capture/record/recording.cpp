@@ -150,13 +150,14 @@ bool CommandRun::continues_with(const CommandRun& command) const {
   };
   return goes_on(result, command.result) && goes_on(times, command.times) &&
          function == command.function && pass_of == command.pass_of && pass == command.pass &&
-         subpass == command.subpass && pipeline == command.pipeline && label == command.label &&
-         topology == command.topology && primitive_restart == command.primitive_restart &&
+         subpass == command.subpass && pipeline == command.pipeline && launch == command.launch &&
+         label == command.label && topology == command.topology &&
+         primitive_restart == command.primitive_restart &&
          patch_control_points == command.patch_control_points;
 }
 
 void Recording::add(CommandRun command, std::span<const int64_t> values,
-                    const std::shared_ptr<Pipeline>& pipeline) {
+                    const std::shared_ptr<Pipeline>& pipeline, std::shared_ptr<Launch> launch) {
   if (commands() >= kMaxCommands) {
     ++commands_lost;
     return;
@@ -164,6 +165,10 @@ void Recording::add(CommandRun command, std::span<const int64_t> values,
   if (pipeline) {
     if (pipelines.empty() || pipelines.back() != pipeline) pipelines.push_back(pipeline);
     command.pipeline = static_cast<uint32_t>(pipelines.size() - 1);
+  }
+  if (launch) {
+    if (launches.empty() || launches.back() != launch) launches.push_back(std::move(launch));
+    command.launch = static_cast<uint32_t>(launches.size() - 1);
   }
   if (!command_runs.empty() && command_runs.back().continues_with(command)) {
     ++command_runs.back().count;
@@ -368,6 +373,25 @@ const CommandRun* CommandSlices::run_of_result(uint64_t result) {
     last_measured_ = static_cast<size_t>(after - measured_.begin()) - 1;
   }
   return has_it() ? measured_[last_measured_] : nullptr;
+}
+
+void CommandSlices::add_launches(uint32_t runs) {
+  constexpr uint32_t kAtOnce = 64;
+  for (const CommandRun& run : recording_.command_runs) {
+    if (!run.repeats()) continue;
+    const std::span<const uint64_t> counts = recording_.launches[run.launch]->counts();
+    const auto visit_commands = [&](uint32_t first, uint32_t count) {
+      launch_words_.resize(count * counts.size());
+      for (size_t i = 0; i < launch_words_.size(); ++i) {
+        const size_t of_block = i % counts.size() % block_words_;
+        launch_words_[i] = counts[i % counts.size()] * (of_block < kHeaderWords ? 1 : runs);
+      }
+      visit({.run = &run, .first = run.first + first, .count = count, .words = launch_words_});
+    };
+    for (uint32_t first = 0; first < run.count; first += kAtOnce) {
+      visit_commands(first, std::min(run.count - first, kAtOnce));
+    }
+  }
 }
 
 void CommandSlices::add_rest(bool unread) {

@@ -181,6 +181,7 @@ struct CommandRun {
   uint32_t pipeline = kNone;  // in Recording::pipelines
   uint32_t result = kNone;    // of the first command; index over all objects of the recording
   uint32_t times = kNone;     // TimeIndex of the first command
+  uint32_t launch = kNone;    // in Recording::launches
   const Label* label = nullptr;
   // These are known for draws of vertices.
   uint16_t topology = kNoTopology;  // VkPrimitiveTopology
@@ -191,6 +192,8 @@ struct CommandRun {
   uint32_t count = 1;
   Parameters::Position parameters;
 
+  // True if the commands are not counted, and have the counts of their launch.
+  bool repeats() const { return launch != kNone && result == kNone; }
   void set_assembly(const PrimitiveAssembly& assembly);
   // True if `command` continues this run.
   bool continues_with(const CommandRun& command) const;
@@ -235,9 +238,9 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // During recording. The pipeline index of `command` is not set yet.
+  // During recording. The indices of pipeline and launch of `command` are not set yet.
   void add(CommandRun command, std::span<const int64_t> parameters,
-           const std::shared_ptr<Pipeline>& pipeline);
+           const std::shared_ptr<Pipeline>& pipeline, std::shared_ptr<Launch> launch = nullptr);
   // Returns the object for the next result. Creates a new one if the last one is full. Returns null
   // if the creation fails.
   VkShaderInstrumentationARM next_object();
@@ -246,6 +249,7 @@ class Recording {
 
   std::deque<CommandRun> command_runs;
   std::vector<std::shared_ptr<Pipeline>> pipelines;
+  std::vector<std::shared_ptr<Launch>> launches;
   std::vector<RecordedPass> passes;
   std::vector<RecordedSecondary> secondaries;
   std::vector<LabelRef> labels;  // all that the others refer to
@@ -374,6 +378,8 @@ class CommandSlices {
   // Visits the commands that the metric blocks belong to. Their result indices ascend, and begin at
   // `first`.
   void add_results(uint32_t first, std::span<const uint64_t> words);
+  // Visits the commands that have the counts of their launch, each executed `runs` times.
+  void add_launches(uint32_t runs);
   // Visits the commands without results. `unread`: the driver did not return all results.
   void add_rest(bool unread);
 
@@ -399,6 +405,7 @@ class CommandSlices {
   const CommandRun* parameter_run_ = nullptr;
   std::optional<ParameterReader> parameter_reader_;  // of that run
   std::vector<int64_t> parameters_;
+  std::vector<uint64_t> launch_words_;
 };
 
 }  // namespace tally::capture

@@ -150,7 +150,7 @@ bool captures_some_frames(const CaptureSettings& settings) {
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions,
                                    bool dynamic_rendering, bool marks_frames, bool host_query_reset,
-                                   bool barriers_hold_timestamps)
+                                   bool barriers_hold_timestamps, LaunchRules launch_rules)
     : connection_(std::move(connection)),
       handle_(handle),
       shaders_(*connection_),
@@ -161,6 +161,7 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
       dynamic_rendering_(dynamic_rendering),
+      launch_rules_(launch_rules),
       frames_(connection_->settings().frames, connection_->settings().frame_ends, marks_frames,
               store::monotonic_ns()),
       set_loader_data_(next.set_device_loader_data),

@@ -22,6 +22,7 @@
 #include "capture/base/tables.h"
 #include "capture/record/host_memory.h"
 #include "capture/record/images.h"
+#include "capture/record/launch_counts.h"
 #include "capture/record/passes.h"
 #include "capture/record/region_capture.h"
 #include "capture/record/shaders.h"
@@ -109,7 +110,8 @@ class RecordingContext {
  public:
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                    const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering,
-                   bool marks_frames, bool host_query_reset, bool barriers_hold_timestamps);
+                   bool marks_frames, bool host_query_reset, bool barriers_hold_timestamps,
+                   LaunchRules launch_rules);
 
   // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
@@ -129,6 +131,10 @@ class RecordingContext {
   // Null if passes are not captured by region.
   Images* images() { return images_ ? &*images_ : nullptr; }
   Frames& frames() { return frames_; }
+  // True if a dispatch may get the counts of an earlier one with the same inputs.
+  bool shares_counts(const Launches& launches) const {
+    return launch_rules_.enabled && (launch_rules_.subgroups || !launches.uses_subgroups());
+  }
 
   // True if commands recorded now are measured, for the receiver or for the live counters. Does not
   // change once the capture has stopped: other threads may still record while exit() destroys what
@@ -176,6 +182,7 @@ class RecordingContext {
   HostMemory host_memory_;
   const RegionCapture regions_;
   const bool dynamic_rendering_;
+  const LaunchRules launch_rules_;
   std::optional<Images> images_;
   Frames frames_;
   std::atomic<int64_t> next_recording_ = 1;

@@ -52,6 +52,11 @@ void PrimitiveAssembly::update(const PrimitiveAssembly& newer) {
   if (newer.patch_control_points) patch_control_points = newer.patch_control_points;
 }
 
+void Pipeline::find_launches() {
+  if (shaders.size() != 1 || !shaders[0]->facts || !shaders[0]->facts->launch) return;
+  launches = std::make_unique<Launches>(*shaders[0]->facts->launch);
+}
+
 size_t Pipeline::index_of(uint32_t sub_index, uint32_t stage) const {
   const auto is_it = [&](const auto& shader) {
     return static_cast<uint32_t>(shader->stage) == stage;
@@ -231,6 +236,7 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   pipeline->bind_point = bind_point;
   pipeline->hash = draft.hash;
   pipeline->shaders = draft.shaders;
+  pipeline->find_launches();
   pipeline->not_instrumented = std::move(not_instrumented);
   pipeline->has_flag = has_flag;
   pipeline->assembly = draft.assembly;
@@ -365,6 +371,7 @@ std::shared_ptr<Pipeline> ShaderObjectRegistry::make_pipeline(VkPipelineBindPoin
     add_line(reasons, shader->not_instrumented);
     add_line(pipeline->diagnostics, shader->diagnostics);
   }
+  pipeline->find_launches();
   if (instrumented) {
     add_line(pipeline->diagnostics, reasons);
   } else {

@@ -21,6 +21,7 @@
 #include "capture/base/block_costs.h"
 #include "capture/base/capture_settings.h"
 #include "capture/base/sender.h"
+#include "capture/record/launch_counts.h"
 #include "vk/handles.h"
 
 namespace tally::capture {
@@ -71,7 +72,11 @@ struct Pipeline : InternedObject {
   std::atomic<bool> selected_later = false;
   // For an execution set: by index in the set, where the entry's shaders end in `shaders`.
   std::optional<std::vector<uint32_t>> ends_of_entries;
+  // Null: each dispatch is counted.
+  std::unique_ptr<Launches> launches;
 
+  // Call this when the shaders are set.
+  void find_launches();
   bool instrumented() const { return not_instrumented.empty() || selected_later; }
   // Returns the only shader of this stage. If there are several (ray tracing), the one whose index
   // is resultSubIndex; null if that one is of another stage. In an execution set, resultSubIndex is

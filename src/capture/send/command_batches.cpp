@@ -33,20 +33,6 @@ uint64_t expected(uint64_t executions, std::span<const uint64_t> costs, size_t m
   return costs.empty() ? 0 : executions * costs[metric];
 }
 
-// True if two commands have the same values: equal but for the result indices, each of which is the
-// first half of a block.
-bool is_alike(std::span<const uint64_t> a, std::span<const uint64_t> b, size_t block_words) {
-  constexpr uint32_t kIndexBits = 32;
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); i += block_words) {
-    if (a[i] >> kIndexBits != b[i] >> kIndexBits ||
-        std::memcmp(&a[i + 1], &b[i + 1], (block_words - 1) * sizeof(uint64_t)) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 size_t count_unexpected(std::span<const uint64_t> values, uint64_t executions,
                         std::span<const uint64_t> costs) {
   size_t count = 0;
@@ -71,8 +57,9 @@ std::vector<uint64_t> unit_costs(const MetricLayout& layout) {
 std::shared_ptr<const ValueSet> ValueSets::find(Id pipeline, std::span<const uint64_t> words,
                                                 size_t block_words) {
   OfPipeline& known = pipelines_[pipeline];
-  const auto found = std::ranges::find_if(
-      known.sets, [&](const auto& set) { return is_alike(set->words, words, block_words); });
+  const auto found = std::ranges::find_if(known.sets, [&](const auto& set) {
+    return have_equal_values(set->words, words, block_words);
+  });
   if (found == known.sets.end()) {
     ++known.misses;
     return nullptr;
@@ -126,6 +113,7 @@ stream::CommandBatch CommandBatches::describe(const Head& head) const {
                                .pass = head.pass,
                                .subpass = head.subpass,
                                .counted = head.counted,
+                               .repeats = head.repeats,
                                .primitive_restart = head.primitive_restart,
                                .patch_control_points = head.patch_control_points};
   if (head.topology != CommandRun::kNoTopology) message.topology = head.topology;
@@ -168,6 +156,7 @@ CommandBatches::Head CommandBatches::head_of(const CommandSlice& slice) const {
             .patch_control_points = run.patch_control_points,
             .primitive_restart = run.primitive_restart,
             .counted = !slice.words.empty(),
+            .repeats = run.repeats(),
             .read = run.result != CommandRun::kNone && !slice.unread};
   if (run.pipeline != CommandRun::kNone) {
     head.pipeline = execution_.recording->pipelines[run.pipeline].get();

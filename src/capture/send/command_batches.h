@@ -87,6 +87,7 @@ class CommandBatches {
     uint16_t patch_control_points = 0;
     bool primitive_restart = false;
     bool counted = false;
+    bool repeats = false;
     bool read = false;  // the driver returned what it has counted, if anything
     bool operator==(const Head&) const = default;
   };

@@ -236,6 +236,7 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
       missing += slice.count;
       return;
     }
+    if (execution.runs == 1 && !read.overlapped && !recording.uncounted) learn(recording, slice);
     if (live) live->add_commands(execution, slice);
     if (!batches) return;
     CommandSlice timed = slice;
@@ -251,6 +252,7 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
         if (packet) write_execution(*packet, execution, index, read);
       },
       [&](uint32_t first, std::span<const uint64_t> words) { slices.add_results(first, words); });
+  slices.add_launches(execution.runs);
   slices.add_rest(!complete || recording.uncounted);
   if (batches) batches->flush();
   if (!complete) {
@@ -262,6 +264,23 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
                         "GPU times are missing: " + read.times_failure.text());
   }
   return read.overlapped;
+}
+
+// The values are those of one execution of each command.
+void Reporter::learn(const Recording& recording, const CommandSlice& slice) {
+  if (slice.run->launch == CommandRun::kNone || slice.run->repeats()) return;
+  Launch& launch = *recording.launches[slice.run->launch];
+  for (uint32_t i = 0; i < slice.count; ++i) {
+    const auto words = slice.part(i, 1).words;
+    if (words.empty() || launch.learn(words, layout_.block_bytes() / sizeof(uint64_t))) continue;
+    const Pipeline& pipeline = *recording.pipelines[slice.run->pipeline];
+    pipeline.launches->distrust();
+    connection_.message(
+        store::Severity::Error,
+        fmt::format("dispatches of pipeline {} with equal push constants have different counts: "
+                    "those that were not counted may be wrong",
+                    to_string(pipeline.hash)));
+  }
 }
 
 void Reporter::write_execution(PacketBuilder& packet, const Execution& execution, size_t index,

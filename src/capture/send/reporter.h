@@ -42,6 +42,7 @@ class Reporter {
   // `live` if that is not null. Returns whether another execution of the recording overlapped it.
   bool report_execution(const Submission& submission, size_t index, LiveSum* live,
                         PacketBuilder* packet, uint64_t& missing);
+  void learn(const Recording& recording, const CommandSlice& slice);
   void write_execution(PacketBuilder& packet, const Execution& execution, size_t index,
                        const Recording::Read& read);
   void write_frame(PacketBuilder& packet, const Frames::Frame& frame);

@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "capture/testing/painter.h"
+#include "launched.comp.h"
+#include "launched_by_memory.comp.h"
 #include "specialized.comp.h"
 #include "triangle.tesc.h"
 #include "triangle.tese.h"
@@ -305,6 +307,104 @@ void timed(Context& context) {
   context.submit_and_wait(commands);
 }
 
+// Dispatches of a shader that loops as often as its push constants say, or a number in memory.
+class Launcher {
+ public:
+  explicit Launcher(Context& context)
+      : context_(context), values_(context, 4096 * sizeof(uint32_t)), set_(context, {values_}) {
+    const VkDescriptorSetLayout layout = set_.layout();
+    layout_ = make_pipeline_layout(context, {&layout, 1}, 8);
+    pushed_ =
+        make_compute_pipeline(context, {{VK_SHADER_STAGE_COMPUTE_BIT, launched_comp}, layout_});
+    from_memory_ = make_compute_pipeline(
+        context, {{VK_SHADER_STAGE_COMPUTE_BIT, launched_by_memory_comp}, layout_});
+  }
+  void put_into_memory(uint32_t loops) { values_.as<uint32_t>()[1000] = loops; }
+  void record(VkCommandBuffer commands, uint32_t loops, uint32_t add, uint32_t groups,
+              bool from_memory = false) const {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                      from_memory ? from_memory_ : pushed_);
+    set_.bind(commands, layout_);
+    const uint32_t pushed[] = {loops, add};
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof pushed, pushed);
+    vkCmdDispatch(commands, groups, 1, 1);
+    full_barrier(commands);
+  }
+  void run(uint32_t loops, uint32_t add, uint32_t groups, bool from_memory = false) const {
+    context_.run(
+        [&](VkCommandBuffer commands) { record(commands, loops, add, groups, from_memory); });
+  }
+
+ private:
+  Context& context_;
+  Buffer values_;
+  StorageSet set_;
+  PipelineLayout layout_;
+  Pipeline pushed_, from_memory_;
+};
+
+// Each dispatch in a submission of its own.
+void launches(Context& context) {
+  Launcher launcher(context);
+  launcher.run(3, 1, 1);
+  launcher.run(3, 2, 1);  // repeats the first
+  launcher.run(4, 2, 1);
+  launcher.run(3, 2, 2);
+  for (const uint32_t loops : {3u, 5u, 7u}) {
+    launcher.put_into_memory(loops);
+    launcher.run(1, 1, 1, true);
+  }
+  launcher.run(4, 1, 1);  // repeats the third
+  // One command buffer in three submissions, twice in the last one.
+  const VkCommandBuffer commands =
+      context.begin_commands(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  launcher.record(commands, 3, 9, 1);  // repeats
+  launcher.record(commands, 6, 9, 1);
+  launcher.record(commands, 3, 9, 2);  // repeats
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  context.submit_and_wait(commands);
+  submit(context, {commands, commands});
+  check(vkQueueWaitIdle(context.queue()));
+}
+
+// A dispatch that runs often. Its launch is counted again from time to time.
+void often(Context& context) {
+  const Launcher launcher(context);
+  for (uint32_t i = 0; i < 200; ++i) launcher.run(3, i, 1);
+}
+
+// Exits with 77 if there is no conditional rendering.
+void conditional(Context& first) {
+  if (!first.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME)) std::exit(77);
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context({.device_extensions = {VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME},
+                   .device_next = &feature});
+  const auto begin =
+      context.function<PFN_vkCmdBeginConditionalRenderingEXT>("vkCmdBeginConditionalRenderingEXT");
+  const auto end =
+      context.function<PFN_vkCmdEndConditionalRenderingEXT>("vkCmdEndConditionalRenderingEXT");
+  Buffer conditions(context, 8, VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT);
+  conditions.as<uint32_t>()[0] = 0;
+  conditions.as<uint32_t>()[1] = 1;
+  const Launcher launcher(context);
+  const auto run_if = [&](VkDeviceSize offset) {
+    context.run([&](VkCommandBuffer commands) {
+      const VkConditionalRenderingBeginInfoEXT info{
+          VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT, nullptr, conditions, offset, 0};
+      begin(commands, &info);
+      launcher.record(commands, 3, 1, 1);
+      end(commands);
+    });
+  };
+  run_if(0);
+  run_if(4);
+  launcher.run(3, 1, 1);
+  run_if(0);
+  launcher.run(3, 1, 1);
+}
+
 }  // namespace
 
 const Scenarios& recording_scenarios() {
@@ -322,7 +422,10 @@ const Scenarios& recording_scenarios() {
                                       {"two_devices", two_devices},
                                       {"resets", resets},
                                       {"specialized", specialized},
-                                      {"timed", timed}};
+                                      {"timed", timed},
+                                      {"launches", launches},
+                                      {"often", often},
+                                      {"conditional", conditional}};
   return scenarios;
 }
 

@@ -21,7 +21,7 @@ constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
 constexpr size_t kSkipped = 16;
 // Counters that lanes share out at a time.
 constexpr size_t kSharedOut = 32;
-constexpr uint32_t kVolatile = word(spv::MemoryAccessMask::Volatile);
+constexpr uint32_t kVolatileAccess = word(spv::MemoryAccessMask::Volatile);
 
 // 0 where it is not known.
 uint64_t invocations_of(const PassContext& context) {
@@ -94,10 +94,10 @@ uint32_t WorkgroupFlush::subgroup(InstructionBuilder& code) {
 void WorkgroupFlush::begin(InstructionBuilder& code) {
   if (!counts_ends_) return;
   const uint32_t word = pointer(code, variables_.size());
-  const uint32_t ended = code.load(u64_, word, {kVolatile});
+  const uint32_t ended = code.load(u64_, word, {kVolatileAccess});
   const uint32_t is_first = compare(code, Op::OpIEqual, subgroup(code), constant(0));
   const uint32_t zero = editor_.constant_u64(0);
-  code.store(word, code.emit(Op::OpSelect, u64_, {is_first, zero, ended}), {kVolatile});
+  code.store(word, code.emit(Op::OpSelect, u64_, {is_first, zero, ended}), {kVolatileAccess});
 }
 
 // True if this is the last subgroup to end. Sets is_first_.
@@ -109,8 +109,8 @@ uint32_t WorkgroupFlush::end_subgroup(InstructionBuilder& code) {
     return compare(code, Op::OpIEqual, number, constant(last));
   }
   const uint32_t word = pointer(code, variables_.size());
-  const uint32_t ended = code.load(u64_, word, {kVolatile});
-  code.store(word, wide(code, Op::OpIAdd, ended, editor_.constant_u64(1)), {kVolatile});
+  const uint32_t ended = code.load(u64_, word, {kVolatileAccess});
+  code.store(word, wide(code, Op::OpIAdd, ended, editor_.constant_u64(1)), {kVolatileAccess});
   is_first_ = compare(code, Op::OpIEqual, ended, editor_.constant_u64(0));
   return compare(code, Op::OpIEqual, ended, editor_.constant_u64(last));
 }

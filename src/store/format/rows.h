@@ -229,6 +229,7 @@ struct CommandBatchRow {
   std::optional<int64_t> topology;
   bool primitive_restart = false;
   uint32_t patch_control_points = 0;
+  bool repeats = false;
 
   // The `batch` of its rows in the tables of values.
   RowId values() const { return value_set.value_or(id); }
@@ -270,7 +271,11 @@ struct CommandBatchRow {
                "1: an index may begin another strip or list")
             .since(11, "0"),
         column("patch_control_points", &Row::patch_control_points, "of draws of patches; else 0")
-            .since(11, "0"));
+            .since(11, "0"),
+        column("repeats", &Row::repeats,
+               "1: the dispatches ran uncounted, and have the counts of an earlier one with the "
+               "same pipeline, workgroups and push constants, on which alone its counts depend")
+            .since(13, "0"));
   }
 };
 

@@ -40,7 +40,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 13;
+inline constexpr uint32_t kStreamVersion = 14;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // Chosen at random: names the stream when it goes on over another connection.
@@ -180,6 +180,7 @@ struct CommandBatch {
   uint32_t pass = 0;
   uint32_t subpass = 0;
   bool counted = false;  // the values of its blocks follow
+  bool repeats = false;  // as the column of the file
   std::optional<uint32_t> topology;
   bool primitive_restart = false;
   uint32_t patch_control_points = 0;
@@ -193,7 +194,7 @@ struct CommandBatch {
   // batch that names it, and are those of each of its commands and of all later batches that name
   // it.
   Id values = 0;
-  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, topology,
+  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, repeats, topology,
                       primitive_restart, patch_control_points, size, positions, labels, parameters,
                       gpu_begin_ns, gpu_time_ns, values)
 };

@@ -185,7 +185,8 @@ Status Ingest::on(stream::CommandBatch& batch) {
                       .gpu_time_ns = std::move(batch.gpu_time_ns),
                       .topology = batch.topology,
                       .primitive_restart = batch.primitive_restart,
-                      .patch_control_points = batch.patch_control_points};
+                      .patch_control_points = batch.patch_control_points,
+                      .repeats = batch.repeats};
   for (size_t i = 0; i < batch.parameters.size(); ++i) {
     row.parameters.push_back({info.parameters[i], std::move(batch.parameters[i])});
   }

@@ -1,0 +1,81 @@
+#include "capture/record/launch_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kBlockWords = 3;
+using Words = std::vector<uint64_t>;
+
+PushConstants pushed(std::initializer_list<uint32_t> words, uint32_t offset = 0) {
+  PushConstants constants;
+  constants.push(offset, std::as_bytes(std::span(words.begin(), words.size())));
+  return constants;
+}
+
+TEST(Launches, equal_parameters_and_used_push_constants_are_one_launch) {
+  Launches launches({.push_constants = {{0, 4}, {8, 12}}});
+  const auto first = launches.find({4, 1, 1}, pushed({1, 2, 3}));
+  EXPECT_EQ(launches.find({4, 1, 1}, pushed({1, 7, 3})), first);
+  EXPECT_NE(launches.find({5, 1, 1}, pushed({1, 2, 3})), first);
+  EXPECT_NE(launches.find({4, 1, 1}, pushed({1, 2, 4})), first);
+  EXPECT_NE(launches.find({4, 1, 1}, pushed({0, 2, 3})), first);
+  EXPECT_NE(launches.find({4, 1, 1, 0, 0, 1}, pushed({1, 2, 3})), first);
+}
+
+TEST(Launches, push_constants_of_several_calls_add_up) {
+  Launches launches({.push_constants = {{0, spirv::LaunchInputs::kToEnd}}});
+  PushConstants constants = pushed({1, 2, 3});
+  const uint32_t four = 4;
+  constants.push(4, std::as_bytes(std::span(&four, 1)));
+  EXPECT_EQ(launches.find({1, 1, 1}, constants), launches.find({1, 1, 1}, pushed({1, 4, 3})));
+}
+
+TEST(Launches, push_constants_beyond_those_that_are_kept_share_nothing) {
+  Launches all({.push_constants = {{0, spirv::LaunchInputs::kToEnd}}});
+  Launches first({.push_constants = {{0, 4}}});
+  const auto beyond = pushed({1}, PushConstants::kMaxBytes);
+  EXPECT_EQ(all.find({1, 1, 1}, beyond), nullptr);
+  EXPECT_NE(first.find({1, 1, 1}, beyond), nullptr);
+  EXPECT_EQ(Launches({.push_constants = {{PushConstants::kMaxBytes, 260}}}).find({1}, pushed({1})),
+            nullptr);
+}
+
+TEST(Launches, a_launch_is_known_once_it_was_counted_but_each_64th_is_counted_again) {
+  Launches launches({});
+  const auto launch = launches.find({1, 1, 1}, {});
+  EXPECT_FALSE(launch->is_known());
+  EXPECT_TRUE(launch->counts().empty());
+  ASSERT_TRUE(launch->learn(Words{0, 0, 12}, kBlockWords));
+  int known = 0;
+  for (int i = 0; i < 640; ++i) known += launch->is_known();
+  EXPECT_EQ(known, 630);
+  EXPECT_EQ(launch->counts()[2], 12u);
+}
+
+TEST(Launches, counts_that_differ_are_told_and_end_the_sharing) {
+  Launches launches({});
+  const auto launch = launches.find({1, 1, 1}, {});
+  ASSERT_TRUE(launch->learn(Words{0, 0, 12, 0, 1, 5}, kBlockWords));
+  // The first half of a block's first word is its result index.
+  EXPECT_TRUE(launch->learn(Words{7, 0, 12, 7, 1, 5}, kBlockWords));
+  EXPECT_FALSE(launch->learn(Words{0, 0, 12, 0, 1, 6}, kBlockWords));
+  EXPECT_FALSE(launch->learn(Words{0, 0, 12}, kBlockWords));
+  launches.distrust();
+  EXPECT_EQ(launches.find({1, 1, 1}, {}), nullptr);
+}
+
+TEST(Launches, launches_in_use_survive_that_all_are_forgotten) {
+  Launches launches({});
+  const auto launch = launches.find({0}, {});
+  ASSERT_TRUE(launch->learn(Words{0, 0, 12}, kBlockWords));
+  for (int64_t i = 1; i < 5000; ++i) launches.find({i}, {});
+  EXPECT_EQ(launch->counts()[2], 12u);
+  EXPECT_NE(launches.find({0}, {}), launch);
+}
+
+}  // namespace
+}  // namespace tally::capture

@@ -1,0 +1,363 @@
+#include "spirv/analysis/launch_inputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "spirv/testing/testing.h"
+
+namespace tally::spirv {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Range = LaunchInputs::Range;
+
+constexpr std::string_view kLaunchDeclarations = R"(
+  OpCapability Shader
+  OpCapability GroupNonUniform
+  OpCapability GroupNonUniformArithmetic
+  OpCapability PhysicalStorageBufferAddresses
+  OpCapability Int64
+  %glsl = OpExtInstImport "GLSL.std.450"
+  OpMemoryModel PhysicalStorageBuffer64 GLSL450
+  OpEntryPoint GLCompute %main "main" %push %buffer %uniform %shared %id %lane %private
+  OpExecutionMode %main LocalSize 64 1 1
+  OpDecorate %push_block Block
+  OpMemberDecorate %push_block 0 Offset 0
+  OpMemberDecorate %push_block 1 Offset 4
+  OpMemberDecorate %push_block 2 Offset 16
+  OpMemberDecorate %push_block 3 Offset 32
+  OpDecorate %array ArrayStride 16
+  OpDecorate %block Block
+  OpMemberDecorate %block 0 Offset 0
+  OpDecorate %buffer DescriptorSet 0
+  OpDecorate %buffer Binding 0
+  OpDecorate %uniform DescriptorSet 0
+  OpDecorate %uniform Binding 1
+  OpDecorate %id BuiltIn GlobalInvocationId
+  OpDecorate %lane BuiltIn SubgroupLocalInvocationId
+  OpDecorate %spec SpecId 0
+  %void = OpTypeVoid
+  %bool = OpTypeBool
+  %u32 = OpTypeInt 32 0
+  %u64 = OpTypeInt 64 0
+  %f32 = OpTypeFloat 32
+  %v3 = OpTypeVector %u32 3
+  %zero = OpConstant %u32 0
+  %one = OpConstant %u32 1
+  %two = OpConstant %u32 2
+  %three = OpConstant %u32 3
+  %four = OpConstant %u32 4
+  %spec = OpSpecConstant %u32 7
+  %array = OpTypeArray %u32 %one
+  %numbers = OpTypeArray %u32 %four
+  %push_block = OpTypeStruct %u32 %f32 %array %u64
+  %block = OpTypeStruct %u32
+  %p_push_block = OpTypePointer PushConstant %push_block
+  %p_push = OpTypePointer PushConstant %u32
+  %p_push_f32 = OpTypePointer PushConstant %f32
+  %p_push_u64 = OpTypePointer PushConstant %u64
+  %p_buffer_block = OpTypePointer StorageBuffer %block
+  %p_buffer = OpTypePointer StorageBuffer %u32
+  %p_uniform_block = OpTypePointer Uniform %block
+  %p_uniform = OpTypePointer Uniform %u32
+  %p_shared = OpTypePointer Workgroup %u32
+  %p_v3 = OpTypePointer Input %v3
+  %p_in = OpTypePointer Input %u32
+  %p_private = OpTypePointer Private %u32
+  %p_own = OpTypePointer Function %u32
+  %p_own_f32 = OpTypePointer Function %f32
+  %p_numbers = OpTypePointer Function %numbers
+  %p_address = OpTypePointer PhysicalStorageBuffer %u32
+  %push = OpVariable %p_push_block PushConstant
+  %buffer = OpVariable %p_buffer_block StorageBuffer
+  %uniform = OpVariable %p_uniform_block Uniform
+  %shared = OpVariable %p_shared Workgroup
+  %id = OpVariable %p_v3 Input
+  %lane = OpVariable %p_in Input
+  %private = OpVariable %p_private Private
+  %function = OpTypeFunction %void
+  %u32_of_u32 = OpTypeFunction %u32 %u32
+  %void_of_pointer = OpTypeFunction %void %p_own
+)";
+
+// The inputs of a shader that branches on the number %n, which `body` computes. `functions` come
+// after main.
+std::optional<LaunchInputs> inputs_of(std::string_view body, std::string_view variables = "",
+                                      std::string_view functions = "") {
+  const auto words = test::assemble(fmt::format(R"({}
+    %main = OpFunction %void None %function
+    %first = OpLabel
+    {}
+    {}
+    %condition = OpULessThan %bool %n %three
+    OpSelectionMerge %end None
+    OpBranchConditional %condition %then %end
+    %then = OpLabel
+    OpBranch %end
+    %end = OpLabel
+    OpReturn
+    OpFunctionEnd
+    {})",
+                                                kLaunchDeclarations, variables, body, functions));
+  EXPECT_EQ(test::validate(words), "");
+  const Module module = test::parsed(words);
+  return launch_inputs(module, module.entry_points().front());
+}
+
+TEST(LaunchInputs, constants_and_places_of_invocations_need_no_bytes) {
+  const auto found = inputs_of(R"(
+    %all = OpLoad %v3 %id
+    %x = OpCompositeExtract %u32 %all 0
+    %n = OpIAdd %u32 %x %spec)");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->push_constants, IsEmpty());
+  EXPECT_FALSE(found->subgroups);
+}
+
+TEST(LaunchInputs, a_place_in_a_subgroup_is_told) {
+  const auto found = inputs_of("%n = OpLoad %u32 %lane");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->subgroups);
+}
+
+TEST(LaunchInputs, push_constants_count_by_member) {
+  const auto found = inputs_of(R"(
+    %a = OpAccessChain %p_push %push %zero
+    %unused = OpAccessChain %p_push_f32 %push %one
+    %b = OpAccessChain %p_push %push %two %zero
+    %from_a = OpLoad %u32 %a
+    %from_unused = OpLoad %f32 %unused
+    %from_b = OpLoad %u32 %b
+    %n = OpIAdd %u32 %from_a %from_b)");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->push_constants, ElementsAre(Range{0, 4}, Range{16, 32}));
+}
+
+TEST(LaunchInputs, neighbouring_members_are_one_range_and_the_last_has_no_known_end) {
+  const auto found = inputs_of(R"(
+    %a = OpAccessChain %p_push_f32 %push %one
+    %b = OpAccessChain %p_push %push %two %zero
+    %c = OpAccessChain %p_push_u64 %push %three
+    %from_a = OpLoad %f32 %a
+    %number = OpConvertFToU %u32 %from_a
+    %from_b = OpLoad %u32 %b
+    %from_c = OpLoad %u64 %c
+    %low = OpUConvert %u32 %from_c
+    %some = OpIAdd %u32 %from_b %number
+    %n = OpIAdd %u32 %some %low)");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->push_constants, ElementsAre(Range{4, LaunchInputs::kToEnd}));
+}
+
+TEST(LaunchInputs, memory_that_others_write_ends_it) {
+  EXPECT_FALSE(inputs_of(R"(
+    %p = OpAccessChain %p_buffer %buffer %zero
+    %n = OpLoad %u32 %p)"));
+  EXPECT_FALSE(inputs_of(R"(
+    %p = OpAccessChain %p_uniform %uniform %zero
+    %n = OpLoad %u32 %p)"));
+  EXPECT_FALSE(inputs_of("%n = OpLoad %u32 %shared"));
+  EXPECT_FALSE(inputs_of(R"(
+    %p = OpAccessChain %p_buffer %buffer %zero
+    %n = OpAtomicIAdd %u32 %p %one %zero %one)"));
+  EXPECT_FALSE(inputs_of(R"(
+    %p = OpAccessChain %p_push_u64 %push %three
+    %number = OpLoad %u64 %p
+    %address = OpConvertUToPtr %p_address %number
+    %n = OpLoad %u32 %address Aligned 4)"));
+}
+
+TEST(LaunchInputs, what_depends_on_the_active_invocations_ends_it) {
+  EXPECT_FALSE(inputs_of(R"(
+    %elected = OpGroupNonUniformElect %bool %three
+    %n = OpSelect %u32 %elected %zero %three)"));
+  EXPECT_FALSE(inputs_of("%n = OpGroupNonUniformIAdd %u32 %three Reduce %one"));
+  EXPECT_FALSE(inputs_of("%n = OpUndef %u32"));
+}
+
+TEST(LaunchInputs, memory_that_no_branch_depends_on_does_not_matter) {
+  EXPECT_TRUE(inputs_of(R"(
+    %p = OpAccessChain %p_buffer %buffer %zero
+    %read = OpLoad %u32 %p
+    OpStore %shared %read
+    OpStore %p %one
+    %n = OpCopyObject %u32 %one)"));
+}
+
+TEST(LaunchInputs, own_variables_have_all_values_that_are_stored_there) {
+  constexpr std::string_view kVariable = "%own = OpVariable %p_own Function %zero";
+  EXPECT_TRUE(inputs_of(R"(
+    OpStore %own %spec
+    OpStore %private %one
+    %a = OpLoad %u32 %own
+    %b = OpLoad %u32 %private
+    %n = OpIAdd %u32 %a %b)",
+                        kVariable));
+  // The order does not matter: the branch may be in a loop.
+  EXPECT_FALSE(inputs_of(R"(
+    %n = OpLoad %u32 %own
+    %p = OpAccessChain %p_buffer %buffer %zero
+    %read = OpLoad %u32 %p
+    OpStore %own %read)",
+                         kVariable));
+  EXPECT_FALSE(inputs_of(R"(
+    %read = OpLoad %u32 %shared
+    OpStore %private %read
+    %n = OpLoad %u32 %private)"));
+}
+
+TEST(LaunchInputs, the_place_in_an_array_matters_as_much_as_the_value) {
+  constexpr std::string_view kVariable = "%own = OpVariable %p_numbers Function";
+  constexpr std::string_view kRead = "%read = OpLoad %u32 %shared\n";
+  EXPECT_TRUE(inputs_of(fmt::format(R"({}
+    %p = OpAccessChain %p_own %own %two
+    OpStore %p %one
+    %n = OpLoad %u32 %p)",
+                                    kRead),
+                        kVariable));
+  EXPECT_FALSE(inputs_of(fmt::format(R"({}
+    %p = OpAccessChain %p_own %own %read
+    OpStore %p %one
+    %q = OpAccessChain %p_own %own %two
+    %n = OpLoad %u32 %q)",
+                                     kRead),
+                         kVariable));
+  EXPECT_FALSE(inputs_of(fmt::format(R"({}
+    %p = OpAccessChain %p_own %own %read
+    %n = OpLoad %u32 %p)",
+                                     kRead),
+                         kVariable));
+}
+
+TEST(LaunchInputs, calls_pass_values_both_ways) {
+  constexpr std::string_view kCallee = R"(
+    %callee = OpFunction %u32 None %u32_of_u32
+    %given = OpFunctionParameter %u32
+    %of_callee = OpLabel
+    {}
+    OpReturnValue %result
+    OpFunctionEnd)";
+  const auto call = [&](std::string_view argument, std::string_view result) {
+    return inputs_of(fmt::format("{}\n%n = OpFunctionCall %u32 %callee %argument", argument), "",
+                     fmt::format(fmt::runtime(kCallee), result));
+  };
+  constexpr std::string_view kFromMemory = "%argument = OpLoad %u32 %shared";
+  constexpr std::string_view kConstant = "%argument = OpCopyObject %u32 %one";
+  EXPECT_TRUE(call(kConstant, "%result = OpIAdd %u32 %given %one"));
+  EXPECT_FALSE(call(kFromMemory, "%result = OpIAdd %u32 %given %one"));
+  EXPECT_TRUE(call(kFromMemory, "%result = OpCopyObject %u32 %one"));
+  EXPECT_FALSE(call(kConstant, "%result = OpLoad %u32 %shared"));
+}
+
+TEST(LaunchInputs, branches_of_callees_count) {
+  const auto branch_on = [](std::string_view value) {
+    return inputs_of(R"(
+      %called = OpFunctionCall %u32 %callee %one
+      %n = OpCopyObject %u32 %one)",
+                     "",
+                     fmt::format(R"(
+      %callee = OpFunction %u32 None %u32_of_u32
+      %given = OpFunctionParameter %u32
+      %of_callee = OpLabel
+      %selector = {}
+      OpSelectionMerge %default None
+      OpSwitch %selector %default 1 %case
+      %case = OpLabel
+      OpBranch %default
+      %default = OpLabel
+      OpReturnValue %one
+      OpFunctionEnd)",
+                                 value));
+  };
+  EXPECT_TRUE(branch_on("OpIAdd %u32 %given %one"));
+  EXPECT_FALSE(branch_on("OpLoad %u32 %shared"));
+}
+
+TEST(LaunchInputs, a_callee_stores_through_its_pointer) {
+  const auto store = [](std::string_view value) {
+    return inputs_of(R"(
+      %called = OpFunctionCall %void %callee %own
+      %n = OpLoad %u32 %own)",
+                     "%own = OpVariable %p_own Function",
+                     fmt::format(R"(
+      %callee = OpFunction %void None %void_of_pointer
+      %where = OpFunctionParameter %p_own
+      %of_callee = OpLabel
+      %value = {}
+      OpStore %where %value
+      OpReturn
+      OpFunctionEnd)",
+                                 value));
+  };
+  EXPECT_TRUE(store("OpCopyObject %u32 %one"));
+  EXPECT_FALSE(store("OpLoad %u32 %shared"));
+}
+
+TEST(LaunchInputs, an_instruction_that_may_write_to_a_variable_ends_it) {
+  constexpr std::string_view kVariables = R"(
+    %own = OpVariable %p_own_f32 Function
+    %number = OpVariable %p_own Function %zero)";
+  constexpr std::string_view kModf = R"(
+    %read = OpLoad %u32 %shared
+    %real = OpConvertUToF %f32 %read
+    %fraction = OpExtInst %f32 %glsl Modf %real %own)";
+  EXPECT_FALSE(
+      inputs_of(fmt::format("{}\n%whole = OpLoad %f32 %own\n%n = OpConvertFToU %u32 %whole", kModf),
+                kVariables));
+  EXPECT_TRUE(inputs_of(fmt::format("{}\n%n = OpLoad %u32 %number", kModf), kVariables));
+  EXPECT_FALSE(inputs_of("OpCopyMemory %number %shared\n%n = OpLoad %u32 %number", kVariables));
+}
+
+TEST(LaunchInputs, a_counter_of_a_loop_is_followed_around_it) {
+  const auto words = test::assemble(fmt::format(R"({}
+    %main = OpFunction %void None %function
+    %first = OpLabel
+    %p = OpAccessChain %p_push %push %zero
+    %n = OpLoad %u32 %p
+    OpBranch %header
+    %header = OpLabel
+    %i = OpPhi %u32 %zero %first %next %continue
+    %condition = OpULessThan %bool %i %n
+    OpLoopMerge %end %continue None
+    OpBranchConditional %condition %continue %end
+    %continue = OpLabel
+    %next = OpIAdd %u32 %i %one
+    OpBranch %header
+    %end = OpLabel
+    OpReturn
+    OpFunctionEnd)",
+                                                kLaunchDeclarations));
+  const Module module = test::parsed(words);
+  const auto found = launch_inputs(module, module.entry_points().front());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->push_constants, ElementsAre(Range{0, 4}));
+}
+
+TEST(LaunchInputs, only_compute_shaders_have_them) {
+  const Module module = test::parsed(test::corpus_module("lit.frag.debug.spv"));
+  EXPECT_FALSE(launch_inputs(module, module.entry_points().front()));
+}
+
+// Debug information names variables, and writes to none.
+TEST(LaunchInputs, debug_information_changes_nothing) {
+  for (const test::NamedModule& named : test::corpus()) {
+    const size_t debug = named.name.find(".debug.spv");
+    if (debug == std::string::npos) continue;
+    const auto inputs = [](const test::Words& words) {
+      const Module module = test::parsed(words);
+      const auto found = launch_inputs(module, module.entry_points().front());
+      return found ? std::optional(found->push_constants) : std::nullopt;
+    };
+    const std::string plain = named.name.substr(0, debug) + ".spv";
+    const auto other = std::ranges::find(test::corpus(), plain, &test::NamedModule::name);
+    if (other != test::corpus().end()) {
+      EXPECT_EQ(inputs(named.words), inputs(other->words)) << named.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally::spirv
