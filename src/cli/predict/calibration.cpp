@@ -195,7 +195,7 @@ class Calibration {
       status = measure_all();
     }
     if (status.ok()) status = make_numbers();
-    if (!status) return status.error();
+    TALLY_TRY(status);
     return device_;
   }
 
@@ -215,22 +215,19 @@ class Calibration {
     device_.date = today();
     device_.is_cpu = facts.is_cpu;
     device_.subgroup_size = facts.subgroup_size;
-    const auto pipeline = gpu_.make_kernel(kKernels[0].words);
-    if (!pipeline) return pipeline.error();
-    timing_ = {*pipeline, kGroup, parameters_of({}, 1)};
+    const auto pipeline = TALLY_TRY(gpu_.make_kernel(kKernels[0].words));
+    timing_ = {pipeline, kGroup, parameters_of({}, 1)};
     return fill_device();
   }
 
   // Each dispatch of a chain reads what the one before has written, as those of programs do.
   Status measure_dispatch() {
-    const auto touch = gpu_.make_kernel(touch_calibrate_comp);
-    if (!touch) return touch.error();
-    const std::vector<KernelRun> chain(16, {*touch, 1, parameters_of({}, 0)});
+    const auto touch = TALLY_TRY(gpu_.make_kernel(touch_calibrate_comp));
+    const std::vector<KernelRun> chain(16, {touch, 1, parameters_of({}, 0)});
     std::vector<double> fixed;
     for (size_t round = 0; round < kRounds; ++round) {
-      const auto times = gpu_.time(chain);
-      if (!times) return times.error();
-      fixed.insert(fixed.end(), times->begin() + 1, times->end());
+      const auto times = TALLY_TRY(gpu_.time(chain));
+      fixed.insert(fixed.end(), times.begin() + 1, times.end());
     }
     device_.dispatch = {usual(fixed), "a word read and written", 0};
     return {};
@@ -246,9 +243,8 @@ class Calibration {
       KernelRun dispatch = timing_;
       dispatch.groups = groups_;
       dispatch.parameters.count = kIterations;
-      const auto times = gpu_.time(std::vector(3, dispatch));
-      if (!times) return times.error();
-      const double each = *std::ranges::min_element(*times) / groups_;
+      const auto times = TALLY_TRY(gpu_.time(std::vector(3, dispatch)));
+      const double each = *std::ranges::min_element(times) / groups_;
       if (before != 0 && each > before * kGain) break;
       before = each;
     }
@@ -258,7 +254,7 @@ class Calibration {
         std::clamp(1e-3 / (before * groups_) * kIterations, 1.0, double{kMaxIterations}));
     constexpr int kWarmUp = 100;  // milliseconds, until clocks have risen
     for (int run = 0; run < kWarmUp; ++run) {
-      if (const auto times = gpu_.time({&timing_, 1}); !times) return times.error();
+      TALLY_TRY(gpu_.time({&timing_, 1}));
     }
     return {};
   }
@@ -299,17 +295,14 @@ class Calibration {
   }
 
   Status prepare_plain_runs() {
-    const auto kernel = gpu_.make_kernel(empty_calibrate_comp);
-    if (!kernel) return kernel.error();
-    const auto wide = gpu_.make_kernel(empty_wide_calibrate_comp);
-    if (!wide) return wide.error();
-    plain_runs_.push_back({*kernel, groups_, parameters_of({}, 0)});
-    plain_runs_.push_back({*wide, groups_, parameters_of({}, 0)});
+    const auto kernel = TALLY_TRY(gpu_.make_kernel(empty_calibrate_comp));
+    const auto wide = TALLY_TRY(gpu_.make_kernel(empty_wide_calibrate_comp));
+    plain_runs_.push_back({kernel, groups_, parameters_of({}, 0)});
+    plain_runs_.push_back({wide, groups_, parameters_of({}, 0)});
     if (gpu_.facts().graphics) {
-      const auto fragment = gpu_.make_pass_kernel(empty_calibrate_frag);
-      if (!fragment) return fragment.error();
+      const auto fragment = TALLY_TRY(gpu_.make_pass_kernel(empty_calibrate_frag));
       for (const PlainRun run : {kSmallPass, kLargePass, kDrawPass, kVertexPass, kFragmentPass})
-        plain_runs_.push_back({*fragment, 0, parameters_of({}, 0), plain_pass(run, large())});
+        plain_runs_.push_back({fragment, 0, parameters_of({}, 0), plain_pass(run, large())});
     }
     plain_seconds_.resize(plain_runs_.size());
     const auto first = gpu_.time(plain_runs_);
@@ -325,23 +318,23 @@ class Calibration {
 
   // Chooses as many iterations as take a few milliseconds.
   Status add(const KernelCode& code, const Shape& shape, double accesses) {
-    const auto pipeline =
-        shape.in_fragments ? gpu_.make_pass_kernel(code.words) : gpu_.make_kernel(code.words);
-    if (!pipeline) return with_context(pipeline.error(), code.name);
-    KernelRun dispatch{*pipeline, shape.groups != 0 ? shape.groups : groups_,
+    const auto pipeline = TALLY_TRY(with_context(
+        shape.in_fragments ? gpu_.make_pass_kernel(code.words) : gpu_.make_kernel(code.words),
+        code.name));
+    KernelRun dispatch{pipeline, shape.groups != 0 ? shape.groups : groups_,
                        parameters_of(shape, 1)};
     if (shape.in_fragments) dispatch.pass = plain_pass(kFragmentPass, large());
     // Some drivers compile at the first use.
-    if (const auto first = gpu_.time({&dispatch, 1}); !first) return first.error();
+    TALLY_TRY(gpu_.time({&dispatch, 1}));
     double iterations = 4;
     while (true) {
       dispatch.parameters = parameters_of(shape, iterations);
       KernelRun without = dispatch;
       without.parameters.count = 0;
-      const auto times = gpu_.time(std::vector{without, dispatch, without, dispatch});
-      if (!times) return with_context(times.error(), code.name);
+      const auto times = TALLY_TRY(
+          with_context(gpu_.time(std::vector{without, dispatch, without, dispatch}), code.name));
       const double seconds =
-          std::max(std::min((*times)[1], (*times)[3]) - std::min((*times)[0], (*times)[2]), 0.0);
+          std::max(std::min(times[1], times[3]) - std::min(times[0], times[2]), 0.0);
       if (seconds >= kMinSeconds || iterations >= kMaxIterations) break;
       iterations *= std::clamp(kAimedSeconds / (seconds + 1e-9), 2.0, 64.0);
       iterations = std::min<double>(std::ceil(iterations), kMaxIterations);
@@ -356,11 +349,10 @@ class Calibration {
       KernelRun without = of.run;
       without.parameters.count = 0;
       const std::vector<KernelRun> in_turn = {timing_, of.run, without};
-      const auto times = gpu_.time(in_turn);
-      if (!times) return with_context(times.error(), of.code->name);
-      of.clocks.push_back((*times)[0]);
-      of.all.push_back((*times)[1]);
-      of.without.push_back((*times)[2]);
+      const auto times = TALLY_TRY(with_context(gpu_.time(in_turn), of.code->name));
+      of.clocks.push_back(times[0]);
+      of.all.push_back(times[1]);
+      of.without.push_back(times[2]);
     }
     return measure_plain_runs();
   }
@@ -378,19 +370,17 @@ class Calibration {
     std::vector<MeasuredKernel> kernels;
     for (size_t m = 0; m < fitted_; ++m) {
       const Measurement& of = measurements_[m];
-      const auto work = analysis::work_of_loop(of.code->words, spv::ExecutionModel::GLCompute,
-                                               double{kGroup} * groups_, of.run.parameters.count);
-      if (!work) return with_context(work.error(), of.code->name);
-      kernels.push_back(
-          {of.code->name, *work, seconds_of(of), clocks[m] / fastest, of.code->mixes});
+      const auto work = TALLY_TRY(
+          with_context(analysis::work_of_loop(of.code->words, spv::ExecutionModel::GLCompute,
+                                              double{kGroup} * groups_, of.run.parameters.count),
+                       of.code->name));
+      kernels.push_back({of.code->name, work, seconds_of(of), clocks[m] / fastest, of.code->mixes});
     }
     fit_kernels(kernels, device_);
-    const auto arithmetic = needed(measurements_[fitted_]);
-    if (!arithmetic) return arithmetic.error();
-    const auto memory = needed(measurements_[fitted_ + 1]);
-    if (!memory) return memory.error();
-    device_.needed_invocations = *arithmetic;
-    device_.needed_invocations_memory = *memory;
+    const auto arithmetic = TALLY_TRY(needed(measurements_[fitted_]));
+    const auto memory = TALLY_TRY(needed(measurements_[fitted_ + 1]));
+    device_.needed_invocations = arithmetic;
+    device_.needed_invocations_memory = memory;
     note_levels();
     make_dispatch_numbers();
     return make_pass_numbers();
@@ -446,11 +436,12 @@ class Calibration {
                                      &device_.graphics_texture};
     for (size_t k = 0; k < std::size(kFragmentKernels); ++k) {
       const Measurement& of = measurements_[levels_ + kSpreads + k];
-      auto work = analysis::work_of_loop(of.code->words, spv::ExecutionModel::Fragment, pixels,
-                                         of.run.parameters.count);
-      if (!work) return with_context(work.error(), of.code->name);
-      work->invocations = pixels;
-      const analysis::WorkTime in_compute = device_.time_of(*work);
+      auto work = TALLY_TRY(
+          with_context(analysis::work_of_loop(of.code->words, spv::ExecutionModel::Fragment, pixels,
+                                              of.run.parameters.count),
+                       of.code->name));
+      work.invocations = pixels;
+      const analysis::WorkTime in_compute = device_.time_of(work);
       *numbers[k] = {seconds_of(of) / (in_compute.seconds - in_compute.fixed), of.code->name, 0};
     }
     return {};
@@ -459,12 +450,11 @@ class Calibration {
   // One workgroup of a kernel waits for itself: how many invocations the device could run in the
   // same time.
   Result<DeviceNumber> needed(const Measurement& of) const {
-    const auto work = analysis::work_of_loop(of.code->words, spv::ExecutionModel::GLCompute, kGroup,
-                                             of.run.parameters.count);
-    if (!work) return work.error();
+    const auto work = TALLY_TRY(analysis::work_of_loop(
+        of.code->words, spv::ExecutionModel::GLCompute, kGroup, of.run.parameters.count));
     DeviceModel full = device_;
     full.needed_invocations = full.needed_invocations_memory = {};
-    const analysis::WorkTime modelled = full.time_of(*work);
+    const analysis::WorkTime modelled = full.time_of(work);
     const double at_once = modelled.seconds - modelled.fixed;
     const double times = at_once > 0 ? std::max(1.0, seconds_of(of) / at_once) : 1;
     return DeviceNumber{times * kGroup, fmt::format("{}, one workgroup", of.code->name), 0};
@@ -509,18 +499,17 @@ class CompilerCalibration {
 
   Result<DeviceModel> run() {
     const GpuFacts& facts = gpu_.facts();
-    const auto empty = gpu_.compile(empty_calibrate_comp, 1);
-    if (!empty) return empty.error();
+    const auto empty = TALLY_TRY(gpu_.compile(empty_calibrate_comp, 1));
     device_.name = facts.name;
     device_.driver = facts.driver;
     device_.date = today();
     device_.in_cycles = true;
-    device_.subgroup_size = empty->subgroup_size;
-    device_.invocation = {empty->busy / empty->subgroup_size, "an empty kernel", 0};
+    device_.subgroup_size = empty.subgroup_size;
+    device_.invocation = {empty.busy / empty.subgroup_size, "an empty kernel", 0};
     for (const KernelCode& code : kKernels) {
       progress_.update(static_cast<double>(&code - kKernels) / std::size(kKernels));
       if (!is_supported(code, facts)) continue;
-      if (Status added = add(code); !added) return with_context(added.error(), code.name);
+      TALLY_TRY(with_context(add(code), code.name));
     }
     fit_kernels(kernels_, device_);
     for (const MeasuredKernel& kernel : idle_) {
@@ -535,20 +524,17 @@ class CompilerCalibration {
  private:
   Status add(const KernelCode& code) {
     constexpr uint32_t kFew = 1, kMany = 3;
-    const auto few = gpu_.compile(code.words, kFew);
-    if (!few) return few.error();
-    const auto many = gpu_.compile(code.words, kMany);
-    if (!many) return many.error();
-    auto work = analysis::work_of_loop(code.words, spv::ExecutionModel::GLCompute,
-                                       device_.subgroup_size, kMany - kFew);
-    if (!work) return work.error();
+    const auto few = TALLY_TRY(gpu_.compile(code.words, kFew));
+    const auto many = TALLY_TRY(gpu_.compile(code.words, kMany));
+    auto work = TALLY_TRY(analysis::work_of_loop(code.words, spv::ExecutionModel::GLCompute,
+                                                 device_.subgroup_size, kMany - kFew));
     // An unrolled loop has no branch.
-    work->counts[static_cast<size_t>(spirv::CostClass::ControlFlow)] = 0;
+    work.counts[static_cast<size_t>(spirv::CostClass::ControlFlow)] = 0;
     constexpr double kMinCycles = 8;  // the estimates are whole cycles
-    const double busy = many->busy - few->busy;
-    (busy < kMinCycles ? idle_ : kernels_).push_back({code.name, *work, busy, 1, code.mixes});
+    const double busy = many.busy - few.busy;
+    (busy < kMinCycles ? idle_ : kernels_).push_back({code.name, work, busy, 1, code.mixes});
     device_.informative.emplace_back(fmt::format("{}_latency_cycles", code.name),
-                                     (many->latency - few->latency) / (kMany - kFew));
+                                     (many.latency - few.latency) / (kMany - kFew));
     return {};
   }
 

@@ -253,9 +253,8 @@ Status VulkanGpu::make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBu
     return call_failure("vkCreateBuffer", result);
   VkMemoryRequirements needs;
   vk_.GetBufferMemoryRequirements(device_, buffer, &needs);
-  const auto memory = allocate(needs);
-  if (!memory) return memory.error();
-  if (const VkResult result = vk_.BindBufferMemory(device_, buffer, *memory, 0);
+  const auto memory = TALLY_TRY(allocate(needs));
+  if (const VkResult result = vk_.BindBufferMemory(device_, buffer, memory, 0);
       result != VK_SUCCESS)
     return call_failure("vkBindBufferMemory", result);
   return {};
@@ -283,9 +282,8 @@ Status VulkanGpu::create_picture(uint32_t size, VkImageUsageFlags usage, VkImage
     return call_failure("vkCreateImage", result);
   VkMemoryRequirements needs;
   vk_.GetImageMemoryRequirements(device_, image, &needs);
-  const auto memory = allocate(needs);
-  if (!memory) return memory.error();
-  if (const VkResult result = vk_.BindImageMemory(device_, image, *memory, 0); result != VK_SUCCESS)
+  const auto memory = TALLY_TRY(allocate(needs));
+  if (const VkResult result = vk_.BindImageMemory(device_, image, memory, 0); result != VK_SUCCESS)
     return call_failure("vkBindImageMemory", result);
   VkImageViewCreateInfo view_info{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
   view_info.image = image;
@@ -403,7 +401,7 @@ Status VulkanGpu::create_commands() {
   if (const VkResult result = vk_.CreateFence(device_, &fence, nullptr, &fence_);
       result != VK_SUCCESS)
     return call_failure("vkCreateFence", result);
-  if (Status begun = begin(); !begun) return begun;
+  TALLY_TRY(begin());
   VkImageMemoryBarrier to_general{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
   to_general.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
   to_general.newLayout = VK_IMAGE_LAYOUT_GENERAL;
@@ -450,15 +448,14 @@ Result<CompiledKernel> VulkanGpu::compile(std::span<const uint32_t> words, uint3
   const VkSpecializationMapEntry entry{0, 0, sizeof(iterations)};
   const VkSpecializationInfo constants{1, &entry, sizeof(iterations), &iterations};
   const auto pipeline =
-      make_compute(words, VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, &constants);
-  if (!pipeline) return pipeline.error();
-  const VkPipelineInfoKHR of{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, *pipeline};
+      TALLY_TRY(make_compute(words, VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, &constants));
+  const VkPipelineInfoKHR of{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, pipeline};
   VkPipelineExecutablePropertiesKHR executable{
       VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR};
   uint32_t count = 1;
   vk_.GetPipelineExecutablePropertiesKHR(device_, &of, &count, &executable);
   const VkPipelineExecutableInfoKHR first{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr,
-                                          *pipeline, 0};
+                                          pipeline, 0};
   vk_.GetPipelineExecutableStatisticsKHR(device_, &first, &count, nullptr);
   std::vector<VkPipelineExecutableStatisticKHR> statistics(
       count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
@@ -479,20 +476,19 @@ Result<CompiledKernel> VulkanGpu::compile(std::span<const uint32_t> words, uint3
 Result<VkPipeline> VulkanGpu::make_compute(std::span<const uint32_t> words,
                                            VkPipelineCreateFlags flags,
                                            const VkSpecializationInfo* constants) {
-  const auto module = make_module(vk_, device_, words);
-  if (!module) return module.error();
+  const auto module = TALLY_TRY(make_module(vk_, device_, words));
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.flags = flags;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = *module;
+  info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = constants;
   info.layout = layout_;
   VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result =
       vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
-  vk_.DestroyShaderModule(device_, *module, nullptr);
+  vk_.DestroyShaderModule(device_, module, nullptr);
   if (result != VK_SUCCESS) return call_failure("vkCreateComputePipelines", result);
   pipelines_.push_back(pipeline);
   return pipeline;
@@ -501,7 +497,7 @@ Result<VkPipeline> VulkanGpu::make_compute(std::span<const uint32_t> words,
 Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
   if (runs.size() > kMaxRuns) return Error{"more runs than there are queries"};
   const auto count = static_cast<uint32_t>(runs.size());
-  if (Status begun = begin(); !begun) return begun.error();
+  TALLY_TRY(begin());
   vk_.CmdResetQueryPool(commands_, queries_, 0, count + 1);
   vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0,
                             nullptr);
@@ -526,7 +522,7 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
     vk_.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, i + 1);
     if (i + 1 < count) barrier(stages_of(run), stages_of(runs[i + 1]));
   }
-  if (Status done = submit(); !done) return done.error();
+  TALLY_TRY(submit());
   std::array<uint64_t, kMaxRuns + 1> ticks{};
   if (const VkResult result = vk_.GetQueryPoolResults(
           device_, queries_, 0, count + 1, sizeof(ticks), ticks.data(), sizeof(uint64_t),
@@ -544,7 +540,7 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
 
 Result<std::unique_ptr<Gpu>> Gpu::open(size_t number) {
   auto gpu = std::make_unique<VulkanGpu>();
-  if (Status started = gpu->start(number); !started) return started.error();
+  TALLY_TRY(gpu->start(number));
   return std::unique_ptr<Gpu>(std::move(gpu));
 }
 

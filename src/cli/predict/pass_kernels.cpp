@@ -52,11 +52,10 @@ void PassKernels::destroy() {
 }
 
 Result<VkPipeline> PassKernels::make(std::span<const uint32_t> words) {
-  const auto vertex = make_module(*vk_, device_, calibrate_vert);
-  if (!vertex) return vertex.error();
+  const auto vertex = TALLY_TRY(make_module(*vk_, device_, calibrate_vert));
   const auto fragment = make_module(*vk_, device_, words);
   if (!fragment) {
-    vk_->DestroyShaderModule(device_, *vertex, nullptr);
+    vk_->DestroyShaderModule(device_, vertex, nullptr);
     return fragment.error();
   }
   std::array<VkPipelineShaderStageCreateInfo, 2> stages{};
@@ -65,7 +64,7 @@ Result<VkPipeline> PassKernels::make(std::span<const uint32_t> words) {
     stage.pName = "main";
   }
   stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
-  stages[0].module = *vertex;
+  stages[0].module = vertex;
   stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
   stages[1].module = *fragment;
   const VkPipelineVertexInputStateCreateInfo input{
@@ -107,7 +106,7 @@ Result<VkPipeline> PassKernels::make(std::span<const uint32_t> words) {
   VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result =
       vk_->CreateGraphicsPipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
-  vk_->DestroyShaderModule(device_, *vertex, nullptr);
+  vk_->DestroyShaderModule(device_, vertex, nullptr);
   vk_->DestroyShaderModule(device_, *fragment, nullptr);
   if (result != VK_SUCCESS) return call_failure("vkCreateGraphicsPipelines", result);
   pipelines_.push_back(pipeline);

@@ -35,16 +35,14 @@ struct PredictedCapture {
 
 Result<PredictedCapture> predict(const std::string& file,
                                  const std::shared_ptr<const DeviceModel>& device) {
-  auto model = analysis::open_model(file);
-  if (!model) return model.error();
-  auto prediction = analysis::predict(*model, device);
-  if (!prediction) return with_context(prediction.error(), file);
-  if (prediction->works.works.empty()) return Error{file + ": it has no dispatch or render pass"};
-  if (!prediction->works.counts)
+  auto model = TALLY_TRY(analysis::open_model(file));
+  auto prediction = TALLY_TRY(with_context(analysis::predict(model, device), file));
+  if (prediction.works.works.empty()) return Error{file + ": it has no dispatch or render pass"};
+  if (!prediction.works.counts)
     return Error{file +
                  ": it has no counts, which the model needs (tally run without --times plain "
                  "makes them)"};
-  return PredictedCapture{std::move(*model), std::move(*prediction)};
+  return PredictedCapture{std::move(model), std::move(prediction)};
 }
 
 int show(const PredictedCapture& of, const std::vector<analysis::Table>& tables,
@@ -58,24 +56,21 @@ int show(const PredictedCapture& of, const std::vector<analysis::Table>& tables,
   });
 }
 
-int run_predict(const PredictOptions& options) {
-  auto loaded = DeviceModel::load(options.device);
-  if (!loaded) return fail(loaded.error());
-  const auto device = std::make_shared<const DeviceModel>(std::move(*loaded));
-  const auto capture = predict(options.file, device);
-  if (!capture) return fail(capture.error());
+Result<int> run_predict(const PredictOptions& options) {
+  auto loaded = TALLY_TRY(DeviceModel::load(options.device));
+  const auto device = std::make_shared<const DeviceModel>(std::move(loaded));
+  const auto capture = TALLY_TRY(predict(options.file, device));
   if (options.other.empty()) {
     const size_t lines = options.format == "json" ? 0 : kDefaultLines;
-    return show(*capture,
-                {make_prediction_table(capture->prediction, 0),
-                 make_predicted_line_table(capture->prediction, lines)},
+    return show(capture,
+                {make_prediction_table(capture.prediction, 0),
+                 make_predicted_line_table(capture.prediction, lines)},
                 options);
   }
-  const auto other = predict(options.other, device);
-  if (!other) return fail(other.error());
-  const analysis::Table ratios = make_ratio_table(capture->prediction, other->prediction);
-  if (ratios.rows.empty()) return fail({"the captures have no dispatch or pass of the same name"});
-  return show(*capture, {ratios}, options);
+  const auto other = TALLY_TRY(predict(options.other, device));
+  const analysis::Table ratios = make_ratio_table(capture.prediction, other.prediction);
+  if (ratios.rows.empty()) return Error{"the captures have no dispatch or pass of the same name"};
+  return show(capture, {ratios}, options);
 }
 
 }  // namespace
@@ -99,9 +94,9 @@ void add_predict(CLI::App& app, Action& chosen) {
       "How to read it, and its limits: " +
       document("user/predict.md"));
   command->callback([options, &chosen] {
-    chosen = [options] {
-      const Status found = default_to_newest(options->file);
-      return found ? run_predict(*options) : fail(found.error());
+    chosen = [options]() -> Result<int> {
+      TALLY_TRY(default_to_newest(options->file));
+      return run_predict(*options);
     };
   });
 }
