@@ -33,11 +33,6 @@ class SystemLock {
     Unavailable,  // this process cannot have such names (sandbox, no file descriptors left)
   };
 
-  struct Holder {
-    pid_t pid;
-    uint32_t uid;  // on Linux
-  };
-
   // The lock that all of Tally shares. TALLY_PROFILING_LOCK selects another name, for tests that
   // run in parallel.
   SystemLock();
@@ -51,9 +46,9 @@ class SystemLock {
   void release();
   bool held() const;
 
-  // The current holder of the lock of this name, if this process can see it: on Linux one in the
+  // The process that holds the lock of this name, if this process can see it: on Linux one in the
   // same network namespace, on Windows only this process itself.
-  std::optional<Holder> holder() const;
+  std::optional<pid_t> holder() const;
 
  private:
   struct Held;

@@ -223,16 +223,16 @@ bool SystemLock::held() const {
   return held_->socket != 0 && HeldFiles::instance().holds(held_->socket);
 }
 
-std::optional<SystemLock::Holder> SystemLock::holder() const {
+std::optional<pid_t> SystemLock::holder() const {
   const Address address = abstract_address(name_);
   const int fd = open_socket(SOCK_NONBLOCK);
   if (fd < 0) return std::nullopt;
-  std::optional<Holder> found;
+  std::optional<pid_t> found;
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (connect(fd, generic(address), address.size) == 0 &&
       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-    found = Holder{credentials.pid, credentials.uid};
+    found = credentials.pid;
   }
   close(fd);
   return found;

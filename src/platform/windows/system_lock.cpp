@@ -96,11 +96,11 @@ void SystemLock::release() {
 
 bool SystemLock::held() const { return held_->pipe != INVALID_HANDLE_VALUE; }
 
-std::optional<SystemLock::Holder> SystemLock::holder() const {
+std::optional<pid_t> SystemLock::holder() const {
   HeldNames& held = HeldNames::instance();
   const std::lock_guard lock(held.mutex);
   if (!held.names.contains(name_)) return std::nullopt;
-  return Holder{::getpid(), 0};
+  return ::getpid();
 }
 
 }  // namespace tally

@@ -92,7 +92,7 @@ TEST(SystemLock, this_process_knows_itself_as_the_holder) {
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
   const auto holder = SystemLock(lock_name()).holder();
   ASSERT_TRUE(holder);
-  EXPECT_EQ(static_cast<DWORD>(holder->pid), ::GetCurrentProcessId());
+  EXPECT_EQ(static_cast<DWORD>(*holder), ::GetCurrentProcessId());
   lock.release();
   EXPECT_FALSE(lock.holder());
 }

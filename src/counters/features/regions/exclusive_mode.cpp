@@ -76,8 +76,7 @@ std::optional<uint64_t> ExclusiveMode::enter(CapturingWork work, uint64_t timeou
 bool ExclusiveMode::acquire_lock(uint64_t timeout_ns) {
   SystemLock::Outcome outcome = lock_.acquire(0);
   if (outcome == SystemLock::Outcome::Busy) {
-    const auto who = lock_.holder();
-    if (who && who->pid == getpid()) return true;
+    if (lock_.holder() == getpid()) return true;
     outcome = lock_.acquire(timeout_ns);
   }
   return outcome == SystemLock::Outcome::Acquired;

@@ -45,8 +45,8 @@ class ExclusiveMode {
   // The ID of a hold; nothing after `timeout_ns`.
   std::optional<uint64_t> enter(CapturingWork work, uint64_t timeout_ns);
   void leave(uint64_t hold);
-  // The holder of the lock, for messages; nothing if unknown.
-  std::optional<SystemLock::Holder> holder() const { return lock_.holder(); }
+  // The process that holds the lock, for messages; nothing if unknown.
+  std::optional<pid_t> holder() const { return lock_.holder(); }
 
  private:
   struct Hold {

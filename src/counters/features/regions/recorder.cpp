@@ -253,7 +253,7 @@ void RegionSubmission::enter(VkQueue queue) {
 
 void RegionSubmission::report_timeout() const {
   const auto holder = ExclusiveMode::instance().holder();
-  const std::string who = holder ? fmt::format("process {}", holder->pid) : "other work";
+  const std::string who = holder ? fmt::format("process {}", *holder) : "other work";
   state_.device.messages.notice(
       "TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
       fmt::format("counters by region read 0: {} captured for longer than {} ms (setting "
