@@ -32,12 +32,6 @@ Session run(const std::string& scenario, const Environment& environment) {
   return session;
 }
 
-std::vector<int64_t> executions(const Session& session) {
-  std::vector<int64_t> values;
-  for (const SeenCommand& command : session.commands()) values.push_back(command.executions);
-  return values;
-}
-
 int64_t missing(const Session& session) {
   return session.number(
       "SELECT (SELECT sum(commands_missing) FROM frame) + "

@@ -32,12 +32,6 @@ Session run(const SessionOptions& options, int exit_status = 0) {
   return session;
 }
 
-std::vector<int64_t> executions(const Session& session) {
-  std::vector<int64_t> values;
-  for (const SeenCommand& command : session.commands()) values.push_back(command.executions);
-  return values;
-}
-
 TEST(CaptureLayer, every_submission_of_a_recording_has_its_own_values) {
   const Session session = run({.scenario = "resubmit"});
   EXPECT_THAT(executions(session), ElementsAre(1, 2, 3, 1, 2, 3));

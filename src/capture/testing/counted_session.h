@@ -24,10 +24,4 @@ inline Session run(SessionOptions options, int exit_status = 0, const char* laye
   return session;
 }
 
-inline std::vector<int64_t> executions(const Session& session) {
-  std::vector<int64_t> values;
-  for (const SeenCommand& command : session.commands()) values.push_back(command.executions);
-  return values;
-}
-
 }  // namespace tally::capture::testing

@@ -73,4 +73,11 @@ class Session {
   std::optional<store::Reader> reader_;
 };
 
+// One number for each command, in order.
+inline std::vector<int64_t> executions(const Session& session) {
+  std::vector<int64_t> values;
+  for (const SeenCommand& command : session.commands()) values.push_back(command.executions);
+  return values;
+}
+
 }  // namespace tally::capture::testing
