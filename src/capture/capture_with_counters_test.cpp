@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <vulkan/vulkan_core.h>
 
 #include <cstdlib>
 #include <string>
