@@ -83,8 +83,8 @@ Status Ingest::on(stream::Submission& submission) {
                     .queue = queue->row,
                     .number = submission.number,
                     .time_ns = submission.time_ns};
-  if (Status found = resolve(labels_, submission.label, "label", row.label); !found) return found;
-  if (Status ended = regions_.end(); !ended) return ended;
+  TALLY_TRY(resolve(labels_, submission.label, "label", row.label));
+  TALLY_TRY(regions_.end());
   submission_ = writer_.add(row);
   submission_frame_ = frame->row;
   submission_device_ = queue->device;
@@ -130,7 +130,7 @@ Status Ingest::on(stream::Pass& pass) {
   Status found = resolve(objects_, pass.render_pass, "object", row.render_pass);
   if (found.ok()) found = resolve(objects_, pass.framebuffer, "object", row.framebuffer);
   if (found.ok()) found = resolve(labels_, pass.label, "label", row.label);
-  if (!found) return found;
+  TALLY_TRY(found);
   if (pass.gpu) {
     row.gpu_begin_ns = pass.gpu->begin_ns;
     row.gpu_time_ns = pass.gpu->time_ns;
@@ -156,7 +156,7 @@ Status Ingest::resolve_labels(Column& labels) const {
   for (int64_t& label : labels.values) {
     std::optional<RowId> row;
     const Id id = label == Column::kNull ? 0 : static_cast<Id>(label);
-    if (Status found = resolve(labels_, id, "label", row); !found) return found;
+    TALLY_TRY(resolve(labels_, id, "label", row));
     label = row.value_or(Column::kNull);
   }
   return {};
@@ -197,7 +197,7 @@ Status Ingest::on(stream::CommandBatch& batch) {
   }
   Status found = find_pass(batch, row.pass);
   if (found.ok()) found = resolve_labels(row.labels);
-  if (!found) return found;
+  TALLY_TRY(found);
   const bool known = value_sets_.contains(batch.values);
   if (batch.values != 0 && !known) {
     if (value_sets_.size() == kMaxValueSets) return Error{"too many value sets"};
