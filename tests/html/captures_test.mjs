@@ -28,6 +28,17 @@ for (const [name, options] of [['plain', []], ['divergence', ['--divergence', '-
     for (const by of ['pass', 'pipeline', 'frame', 'shader', 'draw', 'similar', 'line']) assert.ok(compared[by] > 0, by);
   });
 
+test('memory: footprints and reuse equal the JSON report, and so does the note on their error', async () => {
+  const file = capture('memory', ['--memory=32'], [join(kBin, 'memory_app'), 'two-sizes']), page = writeReport(kTally, file, kFolder, 'memory');
+  for (const by of ['draw', 'pipeline']) assert.ok((await compareAll(browser, kTally, file, page))[by] > 0, by);
+  const [{ columns, notes, rows }] = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'pipeline', file])).tables;
+  assert.ok(columns.some(({ id }) => id === 'footprint') && rows.every(({ footprint, reuse }) => footprint > 0 && reuse > 0));
+  const report = await Report.open(browser, page, '#view=where&by=pipeline');
+  await report.page.getByText(notes.find((note) => note.startsWith('Footprints'))).waitFor();
+  assert.deepEqual(report.problems, []);
+  await report.close();
+});
+
 test('an edited constant: the page of the difference begins with the causes of tally diff', async () => {
   const old = capture('old', [], kLanterns), shader = join(kFolder, 'edited.frag');
   execFileSync(kTally, ['extract', 'scene.frag', old, '-o', shader], { stdio: 'ignore' });

@@ -163,6 +163,41 @@ test('accesses to memory lead to their lines, with the part of their sectors tha
   });
 });
 
+test('the footprint of a row is the largest of its commands, with its standard error', async () => {
+  const own = { footprints: true, draws: 12, frames: 1 }, note = /^Footprints are estimates with a standard error of 2\.9 %/;
+  const wanted = (draws) => ({ footprint: String(128 * (1 + Math.max(...draws))), reuse: draws.reduce((sum, d) => sum + 100 * d, 0) / draws.reduce((sum, d) => sum + 256 * (1 + d), 0) });
+  const check_row = (row, draws) => {
+    assert.equal(row.footprint, wanted(draws).footprint);
+    assert.ok(Math.abs(Number(row.reuse) - wanted(draws).reuse) < 1e-12, row.reuse);
+  };
+  const all = Array.from({ length: 12 }, (_, d) => d);
+  await check('footprints', { ...own, uncounted: [3] }, async (report, page) => {
+    const draws = await report.table('draw');
+    for (const row of draws) if (row.command !== '3') check_row(row, [Number(row.command)]);
+    assert.equal(draws.find(({ command }) => command === '3').footprint, '');
+    const labels = await report.table('label'); // each is in the one before
+    for (const i of [0, 1, 2]) check_row(labels.find(({ label }) => label.endsWith(`label ${i}`)), all.filter((d) => d % 3 >= i));
+    check_row((await report.table('frame'))[0], all);
+    await page.getByText(note).waitFor();
+    assert.match(await page.getByRole('columnheader', { name: 'footprint' }).getAttribute('title'), /standard error of 2\.9 %/);
+    await report.table('shader');
+    assert.equal(await page.getByText(note).count(), 0);
+    assert.ok(!('footprint' in (await report.table('draw', { in: 'shader=0' }))[0]), 'of a whole command, not of one of its shaders');
+  });
+  // The old capture has none: its other columns keep their own values.
+  await check('footprints-against', { ...own, against: true }, async (report) => {
+    for (const row of await report.table('pass')) {
+      assert.ok(Number(row.footprint) > 0 && row['footprint.before'] === '', JSON.stringify(row));
+      assert.ok(Number(row['overdraw.before']) > 0);
+      assert.equal(row['shaded_per_vertex.before'], '');
+    }
+  });
+  await check('no-footprints', {}, async (report, page) => {
+    assert.ok(!('footprint' in (await report.table('draw'))[0]));
+    assert.equal(await page.getByText(note).count(), 0);
+  });
+});
+
 test('what ran uncounted has no value, and there is no share', async () => {
   await check('uncounted', { draws: 8, frames: 1, uncounted: [2] }, async (report, page) => {
     const rows = await report.table('draw');

@@ -17,7 +17,7 @@ function random(seed) {
 }
 
 const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [], uncounted: [], regions: false, regionDraws: [],
-  compute: false /* no passes */, labelled: true, findings: [], memory: [] };
+  compute: false /* no passes */, labelled: true, findings: [], memory: [], footprints: false /* of the new capture */ };
 
 function capture(c, options, side) {
   const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed);
@@ -49,7 +49,7 @@ function capture(c, options, side) {
       frames: c.table(rows(frames, (f) => ({ number: f, device: 0, ended_by$: 'present', 'gpu_time~': 1e6 + next(1e6), 'first_use~': f ? NaN : 5e5, warm: f ? 1 : 0, draws: perFrame, dispatches: 0, uncounted: f === 1 ? 1 : 0, missing: 0, counted: 1 }))),
       labels: c.table(rows(3, (l) => ({ name$: name('label', l), parent: l ? l - 1 : null }))),
       merged_passes: c.table(rows(options.compute ? 0 : passes, (p) => ({ name$: passName(p), label: p % 3, ...match(p) }))),
-      passes: c.table(rows(options.compute ? 0 : frames * passes, (p) => ({ frame: Math.floor(p / passes), number: p % passes, name$: passName(p), label: p % 3, attachments$: '[]', width: 64, height: 64,
+      passes: c.table(rows(options.compute ? 0 : frames * passes, (p) => ({ frame: Math.floor(p / passes), number: p % passes, name$: passName(p), label: p % 3, attachments$: '[]', width: 64, height: 64, pixels: 4096,
         'gpu_time~': 1e5 + next(1e5), first_use: p < passes ? 1 : 0, 'begin~': p * 2e5, 'end~': p * 2e5 + 1.5e5, queue: 0, command_buffer: 0, merged: p % passes }))),
       queues: c.table([{ name$: name('queue', 0) }]),
       pipelines: c.table(rows(pipelines, (p) => ({ name$: name('pipeline', p), hash$: `hash${p}`, bind_point$: 'graphics', ...match(p) }))),
@@ -57,7 +57,7 @@ function capture(c, options, side) {
       pipeline_shaders: c.table(rows(shaders, (s) => ({ pipeline: s >> 1, shader: s }))),
       commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: options.compute ? null : Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: options.compute ? 1 : 0,
         pipeline: (d % sets) % pipelines, label: options.labelled ? d % 3 : null, values: options.uncounted.includes(d) ? null : d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
-        ...match(similarOf(d % passes, d % 50, (d % sets) % pipelines, d % 3)) })).filter((_, d) => side || !options.dropped.includes(d))),
+        ...(options.footprints && side === Number(options.against) ? { footprint: 128 * (1 + d), footprints: 256 * (1 + d), requested: 100 * d } : {}), ...match(similarOf(d % passes, d % 50, (d % sets) % pipelines, d % 3)) })).filter((_, d) => side || !options.dropped.includes(d))),
       value_sets: c.table(valueSets),
       counts: c.table(counts),
       blocks: c.table(rows(shaders * blocks, (b) => ({ shader: Math.floor(b / blocks), number: b % blocks, function: Math.floor(b / blocks), line: b }))),

@@ -206,8 +206,11 @@ CaptureEvents::CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& p
 }
 
 Status CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
-                          const std::vector<uint32_t>& set_of, DataCapture& capture) {
+                          const std::vector<uint32_t>& set_of, const Progress& progress,
+                          DataCapture& capture) {
   auto compiled = TALLY_TRY(statistics(code));
+  const auto footprints =
+      TALLY_TRY(find_footprints(model_, in_.codes, rows.row_of, rows.first_of.size(), progress));
   capture.grouped = rows.grouped;
   capture.tables.push_back(frames());
   capture.tables.push_back(labels());
@@ -217,7 +220,7 @@ Status CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
   capture.tables.push_back(std::move(compiled));
   capture.tables.push_back(merged_passes());
   capture.tables.push_back(passes());
-  capture.tables.push_back(commands(rows, set_of));
+  capture.tables.push_back(commands(rows, set_of, footprints));
   capture.tables.push_back(span_table(model_, places_, in_.strings));
   return {};
 }
@@ -378,6 +381,17 @@ void add_predicted_times(DataTable& table, uint32_t rows, const Prediction& pred
   }
 }
 
+void add_footprints(DataTable& table, const std::vector<Footprint>& footprints) {
+  DataColumn& largest = table.add("footprint", Kind::Number);
+  DataColumn& sum = table.add("footprints", Kind::Number);
+  DataColumn& requested = table.add("requested", Kind::Number);
+  for (const Footprint& of : footprints) {
+    largest.push(of.largest);
+    sum.push(of.sum);
+    requested.push(of.requested);
+  }
+}
+
 }  // namespace
 
 DataTable CaptureEvents::passes() const {
@@ -417,8 +431,8 @@ DataTable CaptureEvents::passes() const {
   return table;
 }
 
-DataTable CaptureEvents::commands(const CommandRows& rows,
-                                  const std::vector<uint32_t>& set_of) const {
+DataTable CaptureEvents::commands(const CommandRows& rows, const std::vector<uint32_t>& set_of,
+                                  const std::vector<Footprint>& footprints) const {
   std::vector<uint64_t> runs_of(rows.first_of.size());
   std::vector<uint64_t> vertices_of_row(runs_of), unknown_vertices_of(runs_of);
   std::vector<uint64_t> primitives_of_row(runs_of), unknown_primitives_of(runs_of);
@@ -496,6 +510,7 @@ DataTable CaptureEvents::commands(const CommandRows& rows,
           return std::pair(has_work ? in_.prediction->works.of_command[first] : kNone,
                            runs_of[row]);
         });
+  if (!footprints.empty()) add_footprints(table, footprints);
   return table;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/dataset/capture_code.h"
 #include "analysis/dataset/data_table.h"
+#include "analysis/model/counts.h"
 #include "analysis/model/model.h"
 #include "analysis/model/timeline.h"
 #include "analysis/tables/command_groups.h"
@@ -39,7 +40,7 @@ class CaptureEvents {
 
   // Adds the tables. `set_of`: by row of commands, its row of value sets.
   Status add(const CaptureCode& code, const CommandRows& rows, const std::vector<uint32_t>& set_of,
-             DataCapture& capture);
+             const Progress& progress, DataCapture& capture);
 
   // The merged passes, by group of `report --by pass --merge`.
   const CommandGroups& merged() const { return merged_; }
@@ -55,7 +56,9 @@ class CaptureEvents {
   Result<DataTable> statistics(const CaptureCode& code) const;
   DataTable merged_passes() const;
   DataTable passes() const;
-  DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of) const;
+  // `footprints`: by row; empty: none was counted.
+  DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of,
+                     const std::vector<Footprint>& footprints) const;
 
   const CaptureCode::Input& in_;
   const Model& model_;

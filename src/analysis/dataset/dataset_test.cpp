@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <spirv/unified1/spirv.hpp11>
 
 #include "analysis/dataset/capture_events.h"
 #include "analysis/dataset/dataset.h"
 #include "analysis/dataset/value_sets.h"
+#include "analysis/model/counts.h"
 #include "analysis/model/model.h"
+#include "analysis/model/shader_code.h"
 #include "analysis/tables/summary.h"
 #include "analysis/testing/test_scene.h"
+#include "spirv/analysis/sites.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::analysis {
@@ -56,6 +60,77 @@ TEST_F(DatasetTest, the_new_capture_has_its_findings) {
   ASSERT_EQ(dataset->captures[0].findings.list.size(), findings->list.size());
   EXPECT_EQ(dataset->captures[0].findings.list[0].text, findings->list[0].text);
   EXPECT_TRUE(dataset->captures[1].findings.list.empty());
+}
+
+// A compute shader that loads a word of a buffer.
+constexpr const char* kLoad = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %values Binding 0
+OpDecorate %values DescriptorSet 0
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%block = OpTypeStruct %uint
+%buffer = OpTypePointer StorageBuffer %block
+%word = OpTypePointer StorageBuffer %uint
+%zero = OpConstant %uint 0
+%values = OpVariable %buffer StorageBuffer
+%main = OpFunction %void None %function
+%entry = OpLabel
+%at = OpAccessChain %word %values %zero
+%value = OpLoad %uint %at
+OpReturn
+OpFunctionEnd
+)";
+
+uint32_t site_of_load(const std::vector<uint32_t>& words) {
+  uint32_t at = 5;
+  while ((words.at(at) & 0xffff) != static_cast<uint32_t>(spv::Op::OpLoad)) at += words[at] >> 16;
+  return spirv::site_number(at);
+}
+
+TEST_F(DatasetTest, a_footprint_is_the_largest_of_the_commands_of_a_row) {
+  TestScene scene(file_);
+  const auto requested = scene.add_metric(catalogue::Number::RequestedBytes);
+  const auto touched = scene.add_metric(catalogue::Number::TouchedLines);
+  const std::vector<uint32_t> words = assembled(kLoad);
+  const uint32_t load = site_of_load(words), elsewhere = spirv::site_number(1);
+  const auto pipeline = scene.add_pipeline("p", "pipeline", scene.add_shader("s", "load", words));
+  scene.begin_frame(0);
+  for (const uint64_t lines : {2u, 7u, 3u}) {
+    scene.dispatch(pipeline, {}, {}, {64});
+    scene.set_value(load, requested, 1000 * lines);
+    scene.set_value(elsewhere, requested, 5);  // of no buffer
+    scene.set_value(elsewhere, touched, lines);
+  }
+  scene.finish();
+  const Model loaded = model();
+  ShaderCodes codes(loaded);
+  const auto merged = find_footprints(loaded, codes, {0, 1, 1}, 2, nullptr);
+  ASSERT_TRUE(merged.ok());
+  ASSERT_EQ(merged->size(), 2u);
+  EXPECT_EQ((*merged)[1].largest, 7u * 128);
+  EXPECT_EQ((*merged)[1].sum, 10u * 128);
+  EXPECT_EQ((*merged)[1].requested, 10'000u);
+  const auto dataset = make_dataset(loaded, nullptr, {}, nullptr);
+  ASSERT_TRUE(dataset.ok());
+  const DataTable& commands = *dataset->captures[0].find("commands");
+  ASSERT_TRUE(commands.find("footprint"));
+  EXPECT_EQ(commands.find("footprint")->at(2), 3u * 128);
+  EXPECT_EQ(commands.find("footprints")->at(2), 3u * 128);
+  EXPECT_EQ(commands.find("requested")->at(2), 3000u);
+}
+
+TEST_F(DatasetTest, without_footprints_the_commands_have_no_such_columns) {
+  write_scene();
+  const auto dataset = make_dataset(model(), nullptr, {}, nullptr);
+  ASSERT_TRUE(dataset.ok());
+  EXPECT_FALSE(dataset->captures[0].find("commands")->find("footprint"));
 }
 
 // Keyed by block: executions, then the value of the counted metric.

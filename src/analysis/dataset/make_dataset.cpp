@@ -291,7 +291,7 @@ class CaptureBuilder {
                                              is_last ? ~size_t{0} : kMaxCountRows, progress));
       if (!fits) continue;
       note_grouping(rows, capture);
-      TALLY_TRY(events.add(code, rows, sets.set_of(), capture));
+      TALLY_TRY(events.add(code, rows, sets.set_of(), progress, capture));
       const std::vector<std::string> reasons = not_counted(code, sets.measured());
       for (size_t row = 0; row < code.shader_count(); ++row)
         rows_.shaders.push_back(code.shader_of_row(row));

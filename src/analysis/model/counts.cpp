@@ -7,11 +7,13 @@
 #include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
 #include "analysis/model/shader_code.h"
 #include "base/text.h"
+#include "spirv/analysis/memory_access.h"
 
 namespace tally::analysis {
 namespace {
@@ -318,6 +320,57 @@ Status visit_site_values(const Model& model, const Progress& progress,
       }
     }
   });
+}
+
+void Footprint::add(const Footprint& other) {
+  largest = std::max(largest, other.largest);
+  sum = saturating_sum(sum, other.sum);
+  requested = saturating_sum(requested, other.requested);
+}
+
+namespace {
+
+// The word offsets of the accesses of a shader to buffers.
+std::unordered_set<uint32_t> sites_of_buffers(ShaderCodes& codes, uint32_t shader) {
+  std::unordered_set<uint32_t> sites;
+  const Result<ShaderCode>& code = codes.of(shader);
+  if (!code) return sites;
+  const spirv::MemoryAccesses accesses(code->module);
+  for (uint32_t i = 0; i < code->module.instruction_count(); ++i) {
+    const auto access = accesses.find(code->module.instruction(i));
+    if (access && access->is_of_buffer()) sites.insert(code->module.word_offset(i));
+  }
+  return sites;
+}
+
+}  // namespace
+
+Result<std::vector<Footprint>> find_footprints(const Model& model, ShaderCodes& codes,
+                                               const std::vector<uint32_t>& row_of, size_t rows,
+                                               const Progress& progress) {
+  std::vector<Footprint> of_rows(rows);
+  std::unordered_map<uint32_t, uint64_t> lines;  // by command: of all its stages
+  std::unordered_map<uint32_t, std::unordered_set<uint32_t>> sites;  // by shader
+  const Status status = visit_site_values(model, progress, [&](const SiteValue& v) {
+    if (v.slot == spirv::SiteSlot::TouchedLines) {
+      uint64_t& sum = lines[v.command];
+      sum = saturating_sum(sum, v.value);
+    } else if (v.slot == spirv::SiteSlot::RequestedBytes) {
+      const auto [found, is_new] = sites.try_emplace(v.shader);
+      if (is_new) found->second = sites_of_buffers(codes, v.shader);
+      if (!found->second.contains(spirv::word_offset_of(v.site))) return;
+      uint64_t& sum = of_rows[row_of[v.command]].requested;
+      sum = saturating_sum(sum, v.value);
+    }
+  });
+  TALLY_TRY(status);
+  for (const auto& [command, count] : lines) {
+    const uint64_t bytes = saturating_product(count, spirv::kLineBytes);
+    of_rows[row_of[command]].add(
+        {bytes, saturating_product(bytes, model.commands[command].runs), 0});
+  }
+  if (lines.empty()) of_rows.clear();
+  return of_rows;
 }
 
 Status visit_batch_blocks(

@@ -16,6 +16,8 @@
 
 namespace tally::analysis {
 
+class ShaderCodes;
+
 // A metric's sum over the blocks of one stage of one command.
 struct StageValue {
   uint32_t command;
@@ -102,6 +104,20 @@ Status visit_branch_values(const Model& model, const Progress& progress,
 // Visits nothing unless the capture counts at sites.
 Status visit_site_values(const Model& model, const Progress& progress,
                          const std::function<void(const SiteValue&)>& visit);
+
+// The memory of buffers that the shaders of commands touch (tally run --memory), in bytes.
+struct Footprint {
+  uint64_t largest = 0;    // the lines of one execution
+  uint64_t sum = 0;        // ... of all executions
+  uint64_t requested = 0;  // by all executions
+
+  void add(const Footprint& other);
+};
+
+// Returns them by row: `row_of` by command, from 0 to `rows`. Empty if nothing was touched.
+Result<std::vector<Footprint>> find_footprints(const Model& model, ShaderCodes& codes,
+                                               const std::vector<uint32_t>& row_of, size_t rows,
+                                               const Progress& progress);
 
 // a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);

@@ -6,8 +6,7 @@
 #include <bit>
 #include <memory>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
@@ -19,66 +18,6 @@ namespace tally::analysis {
 namespace {
 
 constexpr size_t kStages = 32;
-
-// The memory of buffers that the shaders of commands touch (tally run --memory).
-class Footprints {
- public:
-  struct Footprint {
-    uint64_t largest = 0;    // bytes of the lines of one execution
-    uint64_t sum = 0;        // ... of all executions
-    uint64_t requested = 0;  // bytes, by all executions
-
-    void add(const Footprint& other) {
-      largest = std::max(largest, other.largest);
-      sum = saturating_sum(sum, other.sum);
-      requested = saturating_sum(requested, other.requested);
-    }
-  };
-
-  Footprints(const Model& model, ShaderCodes& codes) : model_(model), codes_(codes) {}
-
-  // Returns them indexed by group; empty if nothing was touched.
-  Result<std::vector<Footprint>> find(const CommandGroups& groups, const Progress& progress) {
-    std::vector<Footprint> of_groups(groups.groups.size());
-    std::unordered_map<uint32_t, uint64_t> lines;  // by command: of all its stages
-    const Status status = visit_site_values(model_, progress, [&](const SiteValue& v) {
-      if (v.slot == spirv::SiteSlot::TouchedLines) {
-        uint64_t& sum = lines[v.command];
-        sum = saturating_sum(sum, v.value);
-      } else if (v.slot == spirv::SiteSlot::RequestedBytes &&
-                 sites_of_buffers(v.shader).contains(spirv::word_offset_of(v.site))) {
-        uint64_t& sum = of_groups[groups.group_of_command[v.command]].requested;
-        sum = saturating_sum(sum, v.value);
-      }
-    });
-    TALLY_TRY(status);
-    for (const auto& [command, count] : lines) {
-      const uint64_t bytes = saturating_product(count, spirv::kLineBytes);
-      of_groups[groups.group_of_command[command]].add(
-          {bytes, saturating_product(bytes, model_.commands[command].runs), 0});
-    }
-    if (lines.empty()) of_groups.clear();
-    return of_groups;
-  }
-
- private:
-  // The word offsets of accesses to buffers.
-  const std::unordered_set<uint32_t>& sites_of_buffers(uint32_t shader) {
-    const auto [found, is_new] = sites_.try_emplace(shader);
-    const Result<ShaderCode>& code = codes_.of(shader);
-    if (!is_new || !code) return found->second;
-    const spirv::MemoryAccesses accesses(code->module);
-    for (uint32_t i = 0; i < code->module.instruction_count(); ++i) {
-      const auto access = accesses.find(code->module.instruction(i));
-      if (access && access->is_of_buffer()) found->second.insert(code->module.word_offset(i));
-    }
-    return found->second;
-  }
-
-  const Model& model_;
-  ShaderCodes& codes_;
-  std::unordered_map<uint32_t, std::unordered_set<uint32_t>> sites_;  // by shader
-};
 
 class CommandTable {
  public:
@@ -128,7 +67,8 @@ class CommandTable {
   }
 
   Status find_footprints(const Progress& progress) {
-    footprints_ = TALLY_TRY(Footprints(model_, codes_).find(groups_, progress));
+    footprints_ = TALLY_TRY(analysis::find_footprints(model_, codes_, groups_.group_of_command,
+                                                      groups_.groups.size(), progress));
     return {};
   }
 
@@ -137,15 +77,16 @@ class CommandTable {
     fields.push_back(value_field(
         "footprint", "footprint",
         fmt::format("bytes of the different lines of {} bytes of buffers that the shaders of a "
-                    "command touched, estimated; of several commands, the largest one's",
-                    spirv::kLineBytes),
+                    "command touched, estimated with a standard error of {:.1f} %; of several "
+                    "commands, the largest one's",
+                    spirv::kLineBytes, 100 * spirv::kTouchedLinesError),
         [this](size_t g) { return ran_uncounted(g) ? Cell() : Cell(footprints_[g].largest); }));
     fields.back().column.adds_up = false;
     fields.push_back(
         value_field("reuse", "reuse",
                     "bytes that its shaders requested of buffers, for each byte of the footprint",
                     [this](size_t g) -> Cell {
-                      const Footprints::Footprint& of = footprints_[g];
+                      const Footprint& of = footprints_[g];
                       if (of.sum == 0) return {};
                       return static_cast<double>(of.requested) / static_cast<double>(of.sum);
                     }));
@@ -417,8 +358,8 @@ class CommandTable {
   CommandGroups groups_;
   MetricMatrix values_;
   MetricMatrix invocations_;
-  std::vector<Footprints::Footprint> footprints_;  // by group; empty: none was counted
-  std::vector<Predicted> predicted_;               // by group; empty: no device was asked for
+  std::vector<Footprint> footprints_;  // by group; empty: none was counted
+  std::vector<Predicted> predicted_;   // by group; empty: no device was asked for
 };
 
 }  // namespace

@@ -105,7 +105,8 @@ export interface Capture {
                           // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, vertices (that counted
                           // draws name, of all instances), unknown_vertices (draws without), primitives (that counted
                           // draws name, of all instances), unknown_primitives (draws without), gpu_time(f64),
-                          // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32), predicted_* as of passes
+                          // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32), predicted_* as of passes; of a capture of
+                          // `run --memory` footprint (the largest of its commands), footprints and requested (of all runs), in bytes
                           // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
                           // grouped: call may be "draws" or "dispatches", of several calls
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one

@@ -1,6 +1,6 @@
 // Rows of one capture by frame, pass, pipeline, label, shader, function, line or draw, as `tally report --by`.
 
-import { add, subtract, sumOf, type Exact, type Values } from '../exact';
+import { add, compare, subtract, sumOf, type Exact, type Values } from '../exact';
 import { withSeparators, type Unit } from '../format';
 import type { Model, TableName } from './model';
 import { codeOf, commandsOf, formatSteps, passesOf, type Code, type Kind, type Scope, type Step } from './scope';
@@ -89,6 +89,17 @@ function predictedFields(model: Model, values: (id: string) => (Exact | null)[])
   const columns = kPredicted.map(([id]) => values(id));
   if (columns[0].every((value) => value === null)) return [];
   return kPredicted.map(([id, title, description], i) => number(id, title, description, 'ns', (r) => columns[i][r]));
+}
+
+export const kFootprintNote = 'Footprints are estimates with a standard error of 2.9 %. Images have no known lines, and a line counts once for each stage and ' +
+  'each binding through which it is touched.';
+
+// The footprints of whole commands, all of their stages. `footprint`: the largest of a row; `footprints`, `requested`: bytes of all executions.
+function footprintFields(model: Model, footprint: OfRow, footprints: OfRow, requested: OfRow, lacks: (row: number) => boolean): Field[] {
+  if (!model.t('commands').has('footprint')) return [];
+  return [number('footprint', 'footprint', 'bytes of the different lines of 128 bytes of buffers that the shaders of a command touched, estimated with a standard error of 2.9 %; ' +
+    "of several commands, the largest one's", 'count', (r) => (lacks(r) ? null : footprint(r))),
+  number('reuse', 'reuse', 'bytes that its shaders requested of buffers, for each byte of the footprint', 'count', (r) => ratio(requested(r), footprints(r) ?? 0))];
 }
 
 class Grouping {
@@ -247,6 +258,16 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     number('dispatches', 'dispatches', 'other action commands that were executed', 'count', (r) => others()[r]));
   if (by === 'pass' || by === 'label' || by === 'frame')
     fields.push(number('passes', 'passes', 'render passes that were executed', 'count', (r) => passCount()[r], by !== 'pass'));
+  const lacks = (row: number) => { const all = ran()[row]; return !!all && all === uncounted()[row]; };
+  const largest = lazy(() => {
+    const own = table.values('footprint'), most: Exact[] = new Array(size).fill(0);
+    const take = (row: number, value: Exact) => { if (compare(value, most[row]) > 0) most[row] = value; };
+    of.forEach((row, i) => take(row, own[at(i)]));
+    for (const row of nested) take(groups.parent[row], most[row]);
+    return most;
+  });
+  const footprints = lazy(() => sum((c) => table.values('footprints')[c])), requested = lazy(() => sum((c) => table.values('requested')[c]));
+  if (!code) fields.push(...footprintFields(model, (r) => largest()[r], (r) => footprints()[r], (r) => requested()[r], lacks));
   const known = table.values('vertices'), unknown = table.values('unknown_vertices');
   const vertices = lazy(() => sum((c) => known[c])), lacking = lazy(() => sum((c) => unknown[c])), shaded = lazy(() => sum(sums.commandValue('invocations_vertex', code)));
   fields.push(shadedPerVertex((r) => shaded()[r], (r) => vertices()[r], (r) => lacking()[r]));
@@ -264,7 +285,7 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     metric: (id) => sum(sums.commandValue(id, code)) as Values,
     step: (row) => stepOf(model, by, groups, row),
     isWhole: (row) => groups.parent[row] < 0,
-    lacks: (row) => { const all = ran()[row]; return !!all && all === uncounted()[row]; },
+    lacks,
   };
 }
 
@@ -301,6 +322,8 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
   const frame = table.index('frame'), numbers = model.t('frames').numbers('number');
   const size = commands?.length ?? table.rows, vertices = table.values('vertices'), unknown = table.values('unknown_vertices'), shaded = sums.commandValue('invocations_vertex', code);
   const primitives = table.values('primitives'), unknownPrimitives = table.values('unknown_primitives');
+  const footprint = table.values('footprint'), footprints = table.values('footprints'), requested = table.values('requested');
+  const lacks = (row: number) => values[at(row)] < 0;
   return {
     by: 'draw', size,
     fields: [
@@ -311,6 +334,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
       ...predictedFields(model, (id) => { const own = table.times(id); return Array.from({ length: size }, (_, r) => (Number.isNaN(own[at(r)]) ? null : own[at(r)])); }),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
+      ...(code ? [] : footprintFields(model, (r) => footprint[at(r)], (r) => footprints[at(r)], (r) => requested[at(r)], lacks)),
       shadedPerVertex((r) => shaded(at(r)), (r) => vertices[at(r)], (r) => unknown[at(r)]),
       shadedPerPrimitive((r) => shaded(at(r)), (r) => primitives[at(r)], (r) => unknownPrimitives[at(r)]),
     ],
@@ -321,7 +345,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
     },
     step: (row) => ({ kind: 'command', id: model.similar.draw(at(row)) }),
     isWhole: () => true,
-    lacks: (row) => values[at(row)] < 0,
+    lacks,
   };
 }
 

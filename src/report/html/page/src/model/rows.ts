@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import { maximum, subtract, total, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
-import { groupsOf, whyNoShare, type By, type Cell, type Groups } from './groups';
+import { groupsOf, kFootprintNote, whyNoShare, type By, type Cell, type Groups } from './groups';
 import { commandsOf, type Step } from './scope';
 
 export interface TableColumn {
@@ -25,6 +25,7 @@ export interface TableSource {
   changed: (row: number) => boolean;
   original: (side: number, row: number) => number; // the row in the groups of a side, or -1
   note?: string;
+  notes?: string[]; // sentences on its columns
 }
 
 const kMaxShown = 4;
@@ -96,11 +97,11 @@ export class RowsMaker {
   }
 
   private addFields(text: boolean): void {
-    const [now] = this.groups;
-    now.fields.forEach((field, i) => {
+    const [now] = this.groups, byId = this.groups.map((groups) => new Map(groups.fields.map((field) => [field.id, field]))); // the fields of two captures may differ
+    now.fields.forEach((field) => {
       if (field.text !== text && !(text && isKey(field.id))) return;
       if (!text && isKey(field.id)) return;
-      const read: Read = (side, row) => this.groups[side].fields[i]?.cell(this.rows[side][row]) ?? null;
+      const read: Read = (side, row) => byId[side].get(field.id)?.cell(this.rows[side][row]) ?? null;
       if (field.text) this.text(field.id, read, field);
       else if (isKey(field.id)) this.add({ ...field, cell: (row) => read(this.rows[0][row] >= 0 ? 0 : 1, row) });
       else this.number(field.id, read, field);
@@ -186,6 +187,7 @@ export class RowsMaker {
       changed: (row) => !this.app.against || this.rows[0][row] < 0 || this.rows[1][row] < 0 || value(0, row) != value(1, row),
       original: (side, row) => this.rows[side]?.[row] ?? -1,
       note: (active && lacking) || undefined,
+      notes: this.columns.some(({ id }) => id === 'footprint') ? [kFootprintNote] : [],
     };
   }
 }

@@ -35,6 +35,7 @@ export class WhereView implements View {
   private readonly levels = h('div', { class: 'tools' });
   private readonly legend = h('div', { class: 'keys' });
   private readonly detail = h('div', { class: 'detail bar-detail' });
+  private readonly notes = h('div', { class: 'notes muted' });
   private readonly relations = h('div', { class: 'relations' });
   private readonly mark = h('input', { type: 'search', 'aria-label': 'Mark bars', placeholder: 'Mark bars', oninput: () => this.app.state.set({ mark: this.mark.value }) });
   private readonly marked = h('span', { class: 'muted', role: 'status' });
@@ -60,7 +61,7 @@ export class WhereView implements View {
     });
     this.element = h('section', { class: 'view where', 'aria-label': 'Where' },
       h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element, this.legend), this.detail, this.relations),
-      h('div', { class: 'pane table-pane', role: 'tabpanel', 'aria-label': 'Table' }, this.tabs, this.table.element));
+      h('div', { class: 'pane table-pane', role: 'tabpanel', 'aria-label': 'Table' }, this.tabs, this.table.element, this.notes));
   }
 
   focusFilter(): void { this.table.focusFilter(); }
@@ -131,6 +132,7 @@ export class WhereView implements View {
       this.sourceKey = key;
     }
     this.table.show(this.source!, this.tableState());
+    replace(this.notes, ...(this.source!.notes ?? []).map((note) => h('p', {}, note)));
   }
 
   private drawCrumbs(): void {
