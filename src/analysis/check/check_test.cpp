@@ -311,7 +311,7 @@ Prediction prediction_of(const std::string& pass, const std::string& dispatch) {
   DeviceModel device{.name = "GPU"};
   device.pass.value = 1e-6;
   ProgramErrors errors{.programs = 9, .works = 9, .low = -0.1, .high = 0.1, .spearman = 1};
-  errors.max_seconds = 1;
+  errors.max_modelled = 1;
   errors.bounds = {"fixed cost"};
   device.errors[static_cast<size_t>(WorkKind::Pass)] = errors;
   Prediction prediction{std::make_shared<const DeviceModel>(device)};

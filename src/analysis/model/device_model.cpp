@@ -21,7 +21,7 @@ using spirv::CostClass;
 using NumberJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tally-device";
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 constexpr double kMaxLogError = 20;  // a factor of 500 million
 constexpr double kPicosecond = 1e-12;
 constexpr int kDeepest = 8;  // bounds the recursion on untrusted text
@@ -105,8 +105,8 @@ NumberJson errors_json(const ProgramErrors& errors) {
                      {"spearman", errors.spearman},
                      {"median_error", errors.median_error},
                      {"percentile_90", errors.percentile_90},
-                     {"min_seconds", errors.min_seconds},
-                     {"max_seconds", errors.max_seconds},
+                     {"min_modelled", errors.min_modelled},
+                     {"max_modelled", errors.max_modelled},
                      {"bounds", errors.bounds}};
   if (errors.low) json["interval_80"] = {*errors.low, *errors.high};
   if (errors.coverage) json["coverage"] = *errors.coverage;
@@ -120,8 +120,8 @@ ProgramErrors errors_from(const NumberJson& json) {
                        .spearman = json.at("spearman").get<double>(),
                        .median_error = json.at("median_error").get<double>(),
                        .percentile_90 = json.at("percentile_90").get<double>(),
-                       .min_seconds = number_in(json, "min_seconds"),
-                       .max_seconds = number_in(json, "max_seconds"),
+                       .min_modelled = number_in(json, "min_modelled"),
+                       .max_modelled = number_in(json, "max_modelled"),
                        .bounds = json.at("bounds").get<std::vector<std::string>>()};
   if (json.contains("interval_80")) {
     errors.low = json["interval_80"].at(0).get<double>();

@@ -84,8 +84,8 @@ struct ProgramErrors {
   std::optional<double> low, high;  // of the 80 % interval around it; none: too few programs
   double spearman = 0, median_error = 0, percentile_90 = 0;
   std::optional<double> coverage;  // of intervals made without the program
-  // Modelled, of ratios without a unit: a time or ratio beyond them is extrapolated.
-  double min_seconds = 0, max_seconds = 0;
+  // Modelled seconds (or cycles) of works, or ratios: one beyond them is extrapolated.
+  double min_modelled = 0, max_modelled = 0;
   std::vector<std::string> bounds;  // WorkTime::bound of all works
 
   // Empty if a time may be stated, else why not.

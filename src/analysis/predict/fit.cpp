@@ -368,8 +368,8 @@ ProgramErrors errors_of(const ProgramLogs& logs, const std::vector<double>& mode
   errors.median_error = quantile(relative, 0.5, 1).value_or(0);
   errors.percentile_90 = quantile(relative, 0.9, 1).value_or(0);
   if (logs.size() > 1) errors.coverage = coverage_of(logs);
-  errors.min_seconds = *std::ranges::min_element(modelled);
-  errors.max_seconds = *std::ranges::max_element(modelled);
+  errors.min_modelled = *std::ranges::min_element(modelled);
+  errors.max_modelled = *std::ranges::max_element(modelled);
   return errors;
 }
 

@@ -387,7 +387,7 @@ TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
     text.replace(text.find(from), from.size(), to);
     return error_of(text);
   };
-  EXPECT_THAT(with("\"version\": 4", "\"version\": 3"), HasSubstr("of version 3"));
+  EXPECT_THAT(with("\"version\": 5", "\"version\": 4"), HasSubstr("of version 4"));
   EXPECT_THAT(with("\"date\"", "\"day\""), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4", "\"value\": -4"), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4.0", "\"value\": \"x\""), HasSubstr("damaged device file"));

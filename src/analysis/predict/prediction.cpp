@@ -352,7 +352,7 @@ constexpr double kMaxWhole = 9e18;  // that fits too
 // A work is many subgroups: the errors of a device in cycles, of one each, do not bound it.
 bool is_in_range(const DeviceModel& device, const ProgramErrors& errors, const WorkTime& time) {
   return device.in_cycles ||
-         (time.seconds >= errors.min_seconds && time.seconds <= errors.max_seconds &&
+         (time.seconds >= errors.min_modelled && time.seconds <= errors.max_modelled &&
           time.seconds < kMaxSeconds && std::ranges::count(errors.bounds, time.bound) != 0);
 }
 

@@ -121,7 +121,7 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
     std::string interval;
     if (now.seconds == old.seconds) {
       interval = "equal counts";
-    } else if (has_interval && (ratio < errors->min_seconds || ratio > errors->max_seconds)) {
+    } else if (has_interval && (ratio < errors->min_modelled || ratio > errors->max_modelled)) {
       interval = "extrapolated";
     } else if (has_interval) {
       interval = fmt::format("{:.3f} to {:.3f}", ratio * std::exp(*errors->low),
