@@ -270,6 +270,11 @@ std::string ProgramErrors::why_no_time() const {
   return {};
 }
 
+bool are_of_equal_counts(double modelled, double other) {
+  constexpr double kRounding = 1e-9;
+  return std::abs(modelled - other) <= kRounding * std::max(modelled, other);
+}
+
 double DeviceModel::seconds_of(CostClass cost, WorkKind kind) const {
   const bool is_register = kind == WorkKind::Dispatch && cost == CostClass::VaryingLoad;
   return is_register ? 0 : classes[static_cast<size_t>(cost)].value;

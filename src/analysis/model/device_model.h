@@ -92,6 +92,9 @@ struct ProgramErrors {
   std::string why_no_time() const;
 };
 
+// True if two modelled times are of equal counts, whose averages over executions are rounded.
+bool are_of_equal_counts(double modelled, double other);
+
 struct DeviceModel {
   std::string name, driver, date;
   bool is_cpu = false;

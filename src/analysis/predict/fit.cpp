@@ -48,7 +48,6 @@ constexpr CostClass kMeasured[] = {CostClass::Fma,
                                    CostClass::ImageStore};
 constexpr double kExponents[] = {1, 1.25, 1.5, 2, 3, 4, 6, 8};
 constexpr int kRefinements = 12;
-constexpr double kSameWork = 1e-9;  // modelled ratios this near to 1 are of equal counts
 
 double log_error(double measured, double modelled) {
   return modelled > 0 ? std::log(measured / modelled) : std::log(measured / 1e-15);
@@ -401,7 +400,7 @@ void fit_programs(DeviceModel& device) {
         for (size_t b = 0; b < works.size(); ++b) {
           const double ratio = works[b]->modelled / works[a]->modelled;
           if (works[a]->name != works[b]->name || works[a]->version == works[b]->version ||
-              std::abs(ratio - 1) < kSameWork)
+              are_of_equal_counts(works[a]->modelled, works[b]->modelled))
             continue;
           pairs.push_back(program[b] - program[a]);
           modelled_ratios.push_back(ratio);

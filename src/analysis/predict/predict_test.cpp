@@ -7,6 +7,7 @@
 #include "analysis/model/device_model.h"
 #include "analysis/predict/fit.h"
 #include "analysis/predict/prediction.h"
+#include "analysis/tables/tables.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::analysis {
@@ -228,6 +229,27 @@ TEST(ProgramErrors, ratios_are_of_versions_of_one_work_whose_counts_differ) {
   EXPECT_EQ(ratios_of("work", "a", 2e-6), 0U);
   EXPECT_EQ(ratios_of("other work", "b", 2e-6), 0U);
   EXPECT_EQ(ratios_of("work", "b", 1e-6), 0U);
+  EXPECT_EQ(ratios_of("work", "b", 1e-6 * (1 + 1e-12)), 0U) << "rounded";
+}
+
+TEST(RatioTable, takes_times_for_those_of_equal_counts_where_the_fit_does) {
+  const auto interval_of = [](double modelled) {
+    const auto device = std::make_shared<const DeviceModel>();
+    Prediction before{device}, after{device};
+    for (Prediction* of : {&before, &after}) {
+      of->works.works.push_back({.key = "k", .shape = "s", .name = "work"});
+      of->works.works.back().work.invocations = 1;
+      of->times.push_back({.seconds = 1e-6});
+    }
+    after.times[0].seconds = modelled;
+    const Table table = make_ratio_table(before, after);
+    EXPECT_EQ(table.rows.size(), 1U);
+    const auto column = table.column_index("interval");
+    return std::get<std::string>(table.rows.cell(0, *column));
+  };
+  EXPECT_EQ(interval_of(1e-6), "equal counts");
+  EXPECT_EQ(interval_of(1e-6 * (1 + 1e-12)), "equal counts");
+  EXPECT_EQ(interval_of(1e-6 * (1 + 1e-6)), "") << "the device has no errors of ratios";
 }
 
 TEST(MatchedWorks, are_of_one_name_or_at_one_place_among_those_of_a_shape) {

@@ -119,7 +119,7 @@ Table make_ratio_table(const Prediction& before, const Prediction& after) {
     const WorkTime &old = before.times[*matches[w]], &now = after.times[w];
     const double ratio = now.seconds / old.seconds;
     std::string interval;
-    if (now.seconds == old.seconds) {
+    if (are_of_equal_counts(now.seconds, old.seconds)) {
       interval = "equal counts";
     } else if (has_interval && (ratio < errors->min_modelled || ratio > errors->max_modelled)) {
       interval = "extrapolated";
