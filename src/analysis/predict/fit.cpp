@@ -435,8 +435,10 @@ std::optional<Work> work_of_straight_line(const ShaderCode& code) {
 
 }  // namespace
 
-Status add_compiled(std::span<const std::string> captures, DeviceModel& device) {
+Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, DeviceModel& device) {
   std::map<std::string, DeviceModel::ProgramWork> works;  // by the name and hash of a shader
+  using Reason = size_t LeftOutShaders::*;
+  std::map<std::string, Reason> reasons;  // the same; also of shaders that another row makes a work
   for (const std::string& file : captures) {
     auto model = open_model(file);
     if (!model) return model.error();
@@ -452,8 +454,12 @@ Status add_compiled(std::span<const std::string> captures, DeviceModel& device) 
       if (row.name != kBusyStatistic || pipeline == kNone || row.value <= 0) continue;
       for (const store::RowId id : model->pipelines[pipeline].shaders) {
         const uint32_t shader = model->shader_index.find(id);
-        if (shader == kNone || model->shaders[shader].stage != row.stages) continue;
+        if (shader == kNone || (model->shaders[shader].stage & row.stages) == 0) continue;
+        Reason& reason = reasons[shader_hash(*model, shader)];
+        reason = &LeftOutShaders::together;
+        if (model->shaders[shader].stage != row.stages) continue;
         const auto& code = codes.of(shader);
+        reason = code ? &LeftOutShaders::with_branches : &LeftOutShaders::without_code;
         auto work = code ? work_of_straight_line(*code) : std::nullopt;
         if (!work) continue;
         work->invocations = row.subgroup_size;
@@ -468,6 +474,8 @@ Status add_compiled(std::span<const std::string> captures, DeviceModel& device) 
                                                    .bound = time.bound});
       }
     }
+    for (uint32_t shader = 0; shader < model->shaders.size(); ++shader)
+      reasons.try_emplace(shader_hash(*model, shader), &LeftOutShaders::without_statistic);
   }
   if (works.empty())
     return Error{
@@ -479,7 +487,11 @@ Status add_compiled(std::span<const std::string> captures, DeviceModel& device) 
     work.program = work.version = work.name = hash;
     device.program_works.push_back(std::move(work));
   }
-  return {};
+  LeftOutShaders left_out;
+  for (const auto& [hash, reason] : reasons) {
+    if (!works.contains(hash)) ++(left_out.*reason);
+  }
+  return left_out;
 }
 
 }  // namespace tally::analysis

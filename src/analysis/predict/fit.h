@@ -39,10 +39,20 @@ void fit_programs(DeviceModel& device);
 // subgroup keeps a compute unit busy.
 inline constexpr std::string_view kBusyStatistic = "Inverse Throughput";
 
+// How many shaders of captures do not tell an error of the model, by the reason.
+struct LeftOutShaders {
+  size_t with_branches = 0;      // or calls: the code does not tell how often blocks run
+  size_t without_statistic = 0;  // of kBusyStatistic
+  size_t together = 0;           // the statistic is of several stages
+  size_t without_code = 0;       // the capture has none
+
+  size_t sum() const { return with_branches + without_statistic + together + without_code; }
+};
+
 // Makes `device.program_works` of a device in cycles, of captures of `tally run --statistics` on
 // its driver: each shader without a branch is a program, and the driver's statistic is its measured
 // time.
-Status add_compiled(std::span<const std::string> captures, DeviceModel& device);
+Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, DeviceModel& device);
 
 // The rank correlation of two lists, whose elements weigh as `weights` says; all are of one size.
 double spearman(std::span<const double> a, std::span<const double> b,

@@ -2,6 +2,7 @@
 // are from what the model says.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -86,6 +88,22 @@ std::string errors_text(const DeviceModel& device) {
   return text;
 }
 
+// Why shaders of the captures tell no error of a device in cycles; empty if all do.
+std::string left_out_text(const analysis::LeftOutShaders& left_out, size_t used) {
+  if (left_out.sum() == 0) return {};
+  std::vector<std::string> parts;
+  const auto add = [&](size_t count, std::string_view what) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(left_out.with_branches, "with a branch or a call");
+  add(left_out.without_statistic,
+      fmt::format("without the statistic \"{}\"", analysis::kBusyStatistic));
+  add(left_out.together, "compiled together with another stage");
+  add(left_out.without_code, "without code in the capture");
+  return fmt::format("left out {} of {} shaders: {}\n", left_out.sum(), left_out.sum() + used,
+                     fmt::join(parts, ", "));
+}
+
 // A file of our own is not taken for another one: calibrating again replaces only device files.
 Status may_write(const CalibrateOptions& options) {
   const auto text = read_small_file(options.output, size_t{16} << 20);
@@ -120,13 +138,19 @@ int add_programs(const CalibrateOptions& options) {
   std::vector<analysis::ProgramCaptures> programs;
   for (size_t i = 0; i + 1 < options.programs.size(); i += 2)
     programs.push_back({options.programs[i], options.programs[i + 1]});
-  const Status added = device->in_cycles ? analysis::add_compiled(options.programs, *device)
-                                         : analysis::add_programs(programs, *device);
-  if (!added) return fail(added.error());
+  std::string left_out;
+  if (device->in_cycles) {
+    const auto added = analysis::add_compiled(options.programs, *device);
+    if (!added) return fail(added.error());
+    left_out = left_out_text(*added, device->program_works.size());
+  } else if (Status added = analysis::add_programs(programs, *device); !added) {
+    return fail(added.error());
+  }
   fit_programs(*device);
   if (Status written = replace_file(options.output, device->to_json()); !written)
     return fail(written.error());
-  return print(errors_text(*device) + written_line("device file", options.output) + "\n");
+  return print(errors_text(*device) + left_out + written_line("device file", options.output) +
+               "\n");
 }
 
 }  // namespace
