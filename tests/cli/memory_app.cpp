@@ -8,6 +8,7 @@
 #include "lines.comp.h"
 #include "pointers.comp.h"
 #include "reread.comp.h"
+#include "structures.comp.h"
 #include "support/context.h"
 #include "support/memory.h"
 #include "support/pipeline.h"
@@ -115,6 +116,9 @@ bool run(const std::string& name) {
     return run_columns(columns_comp, 1, 33, options), true;
   }
   if (name == "uncoalesced") return run_columns(columns_comp, 32, 33), true;
+  if (name.starts_with("stride-"))
+    return run_columns(columns_comp, static_cast<uint32_t>(std::stoul(name.substr(7))), 33), true;
+  if (name == "structures") return run_columns(structures_comp, 8, 0), true;
   if (name == "two-sizes") return run_columns(columns_comp, 2, 33, {}, {kGroups, 5}), true;
   if (name == "broadcast") return run_columns(lines_comp, 1, 0), true;
   if (name == "random") return run_columns(lines_comp, 64, 0), true;

@@ -68,6 +68,17 @@ def estimate(lines):
             return 128 * round(count)
 
 
+def only_load(table):
+    """The row of the one load of lines.comp, whose block has no line."""
+    row, = (row for (_, _, access), row in table.items() if access == "load")
+    return row
+
+
+def mixed_indices():
+    """The numbers that lines.comp makes of the indices of invocations."""
+    return [((i ^ i >> 5) * 747796405 + 2891336453 & 0xffffffff) >> 8 for i in range(64 * 64)]
+
+
 class Memory(unittest.TestCase):
     def check(self, row, **expected):
         self.assertEqual({key: row[key] for key in expected}, expected)
@@ -91,6 +102,32 @@ class Memory(unittest.TestCase):
     def test_a_stride_of_a_line_takes_a_sector_for_each_invocation(self):
         self.check(rows("uncoalesced")["columns.comp:12", "0.0 Values", "load"], requested_bytes=BYTES,
                    memory_sectors=128 * 32, memory_lines=128 * 32, coalescing=0.125)
+
+    def test_each_stride_takes_the_sectors_and_lines_that_its_words_are_in(self):
+        for stride in (2, 4, 8, 16, 64):
+            sectors, lines = min(32, 4 * stride), min(32, stride)
+            self.check(rows(f"stride-{stride}")["columns.comp:12", "0.0 Values", "load"], requested_bytes=BYTES,
+                       memory_sectors=128 * sectors, memory_lines=128 * lines, coalescing=128 / (32 * sectors))
+
+    def test_a_word_that_all_read_is_one_sector_of_each_subgroup(self):
+        self.check(only_load(rows("broadcast")), requested_bytes=BYTES, memory_sectors=128,
+                   memory_lines=128, coalescing=4)
+
+    def test_indices_in_no_order_take_the_sectors_that_the_host_works_out(self):
+        words = [index % (64 * 4096) for index in mixed_indices()]
+        sectors, lines = (sum(len({word * 4 // size for word in words[first:first + 32]}) for first in range(0, 4096, 32))
+                          for size in (32, 128))
+        self.check(only_load(rows("random")), requested_bytes=BYTES, memory_sectors=sectors,
+                   memory_lines=lines)
+
+    def test_members_of_structures_take_the_sectors_of_whole_structures(self):
+        table = rows("structures")
+        for line in (10, 11):
+            self.check(table[f"structures.comp:{line}", "0.0 Values", "load"], requested_bytes=BYTES,
+                       memory_sectors=128 * 16, coalescing=0.25)
+        for line in (12, 13):
+            self.check(table[f"structures.comp:{line}", "0.0 Values", "load"], requested_bytes=BYTES,
+                       memory_sectors=128 * 4, coalescing=1)
 
     def test_columns_of_an_unpadded_tile_are_in_one_bank(self):
         table = rows("bank-conflicts")
@@ -144,8 +181,7 @@ class Footprints(unittest.TestCase):
         self.check("broadcast", {(0, 0)} | {(1, line) for line in range(128)}, 2 * BYTES)
 
     def test_indices_in_no_order(self):
-        mixed = [((i ^ i >> 5) * 747796405 + 2891336453 & 0xffffffff) >> 8 for i in range(64 * 64)]
-        lines = {(0, index % (64 * 4096) // 32) for index in mixed} | {(1, line) for line in range(128)}
+        lines = {(0, index % (64 * 4096) // 32) for index in mixed_indices()} | {(1, line) for line in range(128)}
         self.assertGreater(len(lines), 2000)
         self.check("random", lines, 2 * BYTES)
 
