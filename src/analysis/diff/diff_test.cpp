@@ -243,6 +243,30 @@ TEST_F(Diff, says_which_frames_of_a_command_differ_and_that_the_code_is_not_the_
   for (const Difference& line : changes.of(DiffBy::Line)) EXPECT_TRUE(line.only_invocations);
 }
 
+TEST_F(Diff, commands_have_the_times_of_the_frames_in_which_all_like_them_were_timed) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId shader = scene.add_shader("aa", "a.comp");
+    const RowId pipeline = scene.add_pipeline("p1", "blur", shader);
+    for (int64_t frame = 0; frame < 4; ++frame) {  // the first one begins with a first use
+      scene.begin_frame(frame);
+      const int64_t time = after ? 10 + frame : 10;
+      const uint64_t times = after ? 16 : 8;
+      scene.dispatch(pipeline, {}, time, {times, times, 0, times});
+      scene.dispatch(pipeline, {}, frame == 2 ? std::nullopt : std::optional(time),
+                     {times, times, 0, times});
+    }
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  const Difference& command = only(changes, DiffBy::Command);
+  ASSERT_TRUE(command.time_before && command.time_after);
+  EXPECT_EQ(command.time_before->frames, 2u);
+  EXPECT_EQ(command.time_before->median_ns, 20u);
+  EXPECT_EQ(command.time_after->min_ns, 22u);
+  EXPECT_EQ(command.time_after->max_ns, 26u);
+}
+
 // One of two pipelines does more in the second of two frames.
 TEST_F(Diff, digests_choose_the_commands_that_differ) {
   for (const bool after : {false, true}) {

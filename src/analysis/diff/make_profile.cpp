@@ -119,8 +119,6 @@ void CommandItems::finish(Profile& profile) {
   profile.commands = std::move(items_);
 }
 
-// The functions and lines of the shaders of a profile.
-
 // Adds the code of a shader, with the counts of all its variants, to `item`. An item may stand
 // for several shaders of equal code; their counts add up.
 void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSources& sources,
@@ -346,7 +344,9 @@ class ProfileBuilder {
     add_passes();
     add_commands();
     count_commands();
-    time_passes();
+    const FirstUses first_uses = find_first_uses(model_);
+    time_passes(first_uses);
+    if (commands_) time_commands(first_uses);
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
     TALLY_TRY(status);
@@ -463,9 +463,8 @@ class ProfileBuilder {
   void count_commands() {
     for (uint32_t i = 0; i < model_.commands.size(); ++i) {
       const Command& command = model_.commands[i];
-      const bool draw = model_.is_draw(command);
-      for_items_of(i,
-                   [&](Item& item) { item.values[draw ? draws_ : dispatches_] += command.runs; });
+      const size_t kind = model_.is_draw(command) ? draws_ : dispatches_;
+      for_items_of(i, [&](Item& item) { item.values[kind] += command.runs; });
       count_shaders(command, pass_items_[groups_.group_of_command[i]]);
       if (commands_) commands_->add(i, hash_combine(1, command.runs));
     }
@@ -483,8 +482,7 @@ class ProfileBuilder {
       profile_.shaders[item].commands_of_passes[pass] += command.runs;
   }
 
-  void time_passes() {
-    const FirstUses first_uses = find_first_uses(model_);
+  void time_passes(const FirstUses& first_uses) {
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> times;  // by pass item and frame
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const Pass& pass = model_.passes[p];
@@ -494,6 +492,25 @@ class ProfileBuilder {
     std::map<uint32_t, std::vector<uint64_t>> by_item;
     for (const auto& [key, time] : times) by_item[key.first].push_back(time);
     for (auto& [item, frames] : by_item) profile_.passes[item].time = spread_of(std::move(frames));
+  }
+
+  // Without frames in which a command of the item has no time.
+  void time_commands(const FirstUses& first_uses) {
+    std::map<Item*, std::map<uint32_t, std::optional<uint64_t>>> times;  // by frame
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      const Command& command = model_.commands[c];
+      Item* const item = commands_->item_of(c);
+      if (!item) continue;
+      std::optional<uint64_t>& sum = times[item].try_emplace(command.frame, 0).first->second;
+      if (command.gpu_time_ns.value_or(-1) < 0 || first_uses.commands[c]) sum.reset();
+      if (sum) *sum += static_cast<uint64_t>(*command.gpu_time_ns);
+    }
+    for (const auto& [item, frames] : times) {
+      std::vector<uint64_t> known;
+      for (const auto& [frame, time] : frames)
+        if (time) known.push_back(*time);
+      if (!known.empty()) item->time = spread_of(std::move(known));
+    }
   }
 
   Status count_values(const Progress& progress) {
