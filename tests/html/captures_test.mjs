@@ -22,7 +22,7 @@ function capture(name, options, program) {
   return file;
 }
 
-for (const [name, options] of [['plain', []], ['divergence', ['--divergence', '--regions']], ['branches', ['--branches']]])
+for (const [name, options] of [['plain', []], ['divergence', ['--divergence', '--regions']], ['branches', ['--branches']], ['draws', ['--times', 'draws']]])
   test(`${name}: the tables equal the JSON report`, async () => {
     const file = capture(name, options, kLanterns), compared = await compareAll(browser, kTally, file, writeReport(kTally, file, kFolder, name));
     for (const by of ['pass', 'pipeline', 'frame', 'shader', 'draw', 'similar', 'line']) assert.ok(compared[by] > 0, by);
