@@ -94,7 +94,7 @@ std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> 
     if (!probe::sum_shards(record, shader->counters, shards_log2_, sums)) {
       throw std::runtime_error("the record is too short");
     }
-    const spirv::BlockCounts counts = shader->result.plan.derive(sums);
+    const spirv::BlockCounts counts = derive(shader->result.plan, sums);
     all.insert(all.end(), counts.executions.begin(), counts.executions.end());
   }
   return all;

@@ -255,8 +255,8 @@ Result<TemporaryFolder> TemporaryFolder::make_in(const fs::path& parent,
 Result<TemporaryFolder> TemporaryFolder::make(const fs::path& parent, const std::string& prefix,
                                               bool is_private) {
   remove_abandoned_folders(parent, prefix, is_private);
-  constexpr int kMaxTries = 10;
-  for (int i = 0; i < kMaxTries; ++i) {
+  constexpr int kMaxFolders = 10;
+  for (int i = 0; i < kMaxFolders; ++i) {
     const auto path = platform::make_unique_folder((parent / prefix).string());
     if (!path) {
       return Error{fmt::format("cannot create a folder in {}{}: {}", parent.string(),

@@ -309,7 +309,7 @@ class Run {
   }
 
   static StageCounts stage_counts(const Part& part, std::span<const uint64_t> counters) {
-    return {part.stage, part.plan.derive(counters), part.plan.verify(counters)};
+    return {part.stage, derive(part.plan, counters), part.plan.verify(counters)};
   }
 
   void read_counts(Outcome& outcome) const {
