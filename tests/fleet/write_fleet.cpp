@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "cli/export/data_set.h"
 #include "store/testing/test_capture.h"
 #include "store/write/writer.h"
@@ -178,7 +179,9 @@ int run(const std::string& data_set, int commits, int first, int end) {
         Capture(options.files.back(), {commits, commit, device, scene},
                 (kFirstCommitTime + 3600 * commit) * 1'000'000'000);
       }
-      if (const int status = cli::export_to(options); status != 0) return status;
+      const Result<int> status = cli::export_to(options);
+      if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
+      if (!status || *status != 0) return 1;
       for (const std::string& file : options.files) std::filesystem::remove(file);
     }
   }
