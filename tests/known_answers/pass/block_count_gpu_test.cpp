@@ -1,5 +1,6 @@
 // The block-count pass on a driver: shader results stay the same, and all counting methods agree
 // with values computed by hand or on the host.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
