@@ -20,6 +20,22 @@ namespace {
 
 constexpr int kSynchronousSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
+// The arguments of main(), which may change the array.
+int g_given_count = 0;
+char* const* g_arguments = nullptr;
+
+// The C library passes these to the constructors of libraries too.
+[[gnu::constructor]] void keep_arguments(int count, char** arguments) {
+  g_given_count = count;
+  g_arguments = arguments;
+}
+
+size_t argument_count() {
+  int count = 0;
+  while (count < g_given_count && g_arguments[count] != nullptr) ++count;
+  return static_cast<size_t>(count);
+}
+
 }  // namespace
 
 pid_t parent_process() { return ::getppid(); }
@@ -39,8 +55,11 @@ std::vector<std::string> command_line() {
     arguments.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  // Wine moves the arguments of its program to the front and zeroes the rest.
-  while (arguments.size() > 1 && arguments.back().empty()) arguments.pop_back();
+  // Wine removes its own name from the array, moves the program's arguments to the front of this
+  // text and zeroes the rest, which then looks like many empty arguments.
+  if (arguments.size() <= static_cast<size_t>(g_given_count)) return arguments;
+  const size_t count = argument_count();
+  while (arguments.size() > count && arguments.back().empty()) arguments.pop_back();
   return arguments;
 }
 
