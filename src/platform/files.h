@@ -68,7 +68,7 @@ class Folder {
   int create_file(const std::string& name, unsigned mode) const;
   int open_to_read(const std::string& name) const;
   bool rename_file(const std::string& from, const std::string& to, Existing existing) const;
-  void remove_file(const std::string& name) const;
+  bool remove_file(const std::string& name) const;
 
  private:
   explicit Folder(int descriptor, std::string path = {});

@@ -150,8 +150,8 @@ bool Folder::rename_file(const std::string& from, const std::string& to, Existin
   return true;
 }
 
-void Folder::remove_file(const std::string& name) const {
-  ::unlinkat(descriptor_, name.c_str(), 0);
+bool Folder::remove_file(const std::string& name) const {
+  return ::unlinkat(descriptor_, name.c_str(), 0) == 0;
 }
 
 std::string temporary_folder() {

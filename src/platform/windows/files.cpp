@@ -55,6 +55,16 @@ bool may_pass(DWORD error) {
          error == ERROR_LOCK_VIOLATION;
 }
 
+template <typename Call>
+bool try_repeatedly(const Call& call) {
+  for (int i = 1; !call(); ++i) {
+    const DWORD error = ::GetLastError();
+    if (i == kMaxTries || !may_pass(error)) return fail_with(error);
+    ::Sleep(kBetweenTriesMs);
+  }
+  return true;
+}
+
 HANDLE handle_of(int file) { return reinterpret_cast<HANDLE>(::_get_osfhandle(file)); }
 
 int open_file(const std::string& path, int flags, int mode = 0) {
@@ -178,17 +188,13 @@ int Folder::open_to_read(const std::string& name) const {
 bool Folder::rename_file(const std::string& from, const std::string& to, Existing existing) const {
   const DWORD flags =
       MOVEFILE_WRITE_THROUGH | (existing == Existing::Replace ? MOVEFILE_REPLACE_EXISTING : 0u);
-  for (int i = 1;; ++i) {
-    if (::MoveFileExA(joined(path_, from).c_str(), joined(path_, to).c_str(), flags) != 0)
-      return true;
-    const DWORD error = ::GetLastError();
-    if (i == kMaxTries || !may_pass(error)) return fail_with(error);
-    ::Sleep(kBetweenTriesMs);
-  }
+  return try_repeatedly([&] {
+    return ::MoveFileExA(joined(path_, from).c_str(), joined(path_, to).c_str(), flags) != 0;
+  });
 }
 
-void Folder::remove_file(const std::string& name) const {
-  ::DeleteFileA(joined(path_, name).c_str());
+bool Folder::remove_file(const std::string& name) const {
+  return try_repeatedly([&] { return ::DeleteFileA(joined(path_, name).c_str()) != 0; });
 }
 
 std::string temporary_folder() {

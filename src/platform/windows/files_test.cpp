@@ -53,10 +53,25 @@ TEST_F(LockedFile, is_replaced_when_it_is_free_again) {
   EXPECT_EQ(text_of("old"), "new");
 }
 
+TEST_F(LockedFile, is_removed_when_it_is_free_again) {
+  const HANDLE file = lock("old");
+  ASSERT_NE(file, INVALID_HANDLE_VALUE);
+  std::thread scanner([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::CloseHandle(file);
+  });
+  EXPECT_TRUE(Folder::current().remove_file(path_of("old")));
+  scanner.join();
+  EXPECT_FALSE(std::filesystem::exists(path_of("old")));
+}
+
 TEST_F(LockedFile, that_stays_locked_is_kept_and_so_is_the_new_one) {
   const HANDLE file = lock("old");
   ASSERT_NE(file, INVALID_HANDLE_VALUE);
   EXPECT_FALSE(replace());
+  EXPECT_EQ(errno, EACCES);
+  errno = 0;
+  EXPECT_FALSE(Folder::current().remove_file(path_of("old")));
   EXPECT_EQ(errno, EACCES);
   ::CloseHandle(file);
   EXPECT_EQ(text_of("old"), "old");

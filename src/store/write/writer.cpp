@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -47,9 +49,8 @@ Status remove_old_capture(const std::string& path) {
                    ": in use, perhaps by a tally run that writes it; refusing to replace it"};
     }
   }
-  std::error_code error;
-  if (!is_empty && !fs::remove(path, error) && error)
-    return Error{path + ": " + error.message()};  // Windows keeps a file that is open
+  if (!is_empty && !platform::Folder::current().remove_file(path) && errno != ENOENT)
+    return Error{path + ": " + std::strerror(errno)};  // Windows keeps a file that is open
   for (const char* suffix : {"-wal", "-shm", "-journal"}) fs::remove(path + suffix, ignored);
   return {};
 }
