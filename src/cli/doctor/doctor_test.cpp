@@ -155,6 +155,9 @@ TEST(Doctor, says_what_a_container_of_steam_needs) {
             "set the launch options of a game to PRESSURE_VESSEL_FILESYSTEMS_RW=/tmp "
             "PRESSURE_VESSEL_FILESYSTEMS_RO=/opt/my-tally /opt/my-tally/bin/tally run -o "
             "/tmp/game.tally -- %command%");
+  EXPECT_THAT(remedy("/home/me/Ann's tools/bin/tally", true),
+              HasSubstr("PRESSURE_VESSEL_FILESYSTEMS_RO='/home/me/Ann'\\''s tools' "
+                        "'/home/me/Ann'\\''s tools'/bin/tally run"));
   EXPECT_THAT(remedy("/usr/bin/tally", true), HasSubstr("PRESSURE_VESSEL_FILESYSTEMS_RO=/opt/tally "
                                                         "/opt/tally/bin/tally run"));
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <string_view>
 
 #include "analysis/model/model.h"
 #include "catalogue/hidden_extensions.h"
@@ -29,6 +31,18 @@ std::array<uint32_t, 3> version_of(const std::string& text) {
     ++at;
   }
   return version;
+}
+
+// As a shell reads it: one word.
+std::string shell_word(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/._-+").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
 }
 
 class Examination {
@@ -326,7 +340,8 @@ class Examination {
     if (!facts_.has_steam) return;
     const std::filesystem::path own = facts_.tally.parent_path().parent_path();
     const bool is_shared = own != "/usr";
-    const std::string folder = is_shared ? own.string() : "/opt/tally";
+    const std::string folder = shell_word(is_shared ? own.string() : "/opt/tally");
+    const std::string shared = shell_word(facts_.temporary_folder.path);
     note("Steam", "games run in a container, which must see Tally and the socket of tally run",
          fmt::format("{}set the launch options of a game to PRESSURE_VESSEL_FILESYSTEMS_RW={} "
                      "PRESSURE_VESSEL_FILESYSTEMS_RO={} {}/bin/tally run -o {}/game.tally -- "
@@ -334,7 +349,7 @@ class Examination {
                      is_shared ? ""
                                : "unpack Tally's tarball in /opt/tally, as the container does "
                                  "not see /usr, and ",
-                     facts_.temporary_folder.path, folder, folder, facts_.temporary_folder.path));
+                     shared, folder, folder, shared));
   }
 
   void files() {
