@@ -80,6 +80,10 @@ class LayerFolders {
   std::string problem_;
 };
 
+// Folders of layers that are still in the registry, of runs that were ended by force with the
+// process that would remove them. An elevated process removes them with LayerFolders.
+std::vector<std::string> left_layer_folders();
+
 // Running programs.
 
 // For main(), before anything else. Standard streams that are closed fail each read and write from

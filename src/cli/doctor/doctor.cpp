@@ -117,6 +117,7 @@ DoctorFacts gather_facts() {
     if (!named_folders.problem().empty())
       facts.layer_load_errors.push_back(named_folders.problem());
     facts.layers_in_registry = named_folders.are_in_registry();
+    facts.left_layer_folders = platform::left_layer_folders();
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
   }
   const auto folder = TemporaryFolder::make();

@@ -139,6 +139,20 @@ TEST(Doctor, reports_layers_that_cannot_be_loaded_or_found) {
   EXPECT_THAT(problems(facts), HasSubstr("not found"));
 }
 
+TEST(Doctor, names_the_layers_that_a_killed_run_left_in_the_registry) {
+  DoctorFacts facts = healthy();
+  facts.left_layer_folders = {"C:\\tally\\lib", "D:\\old"};
+  EXPECT_EQ(problems(facts), "");
+  const auto findings = examine(facts);
+  const auto found =
+      std::ranges::find_if(findings, [](const Finding& one) { return one.level == Level::Note; });
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->text,
+            "a tally run that was killed left these folders of layers in the registry: "
+            "C:\\tally\\lib, D:\\old");
+  EXPECT_EQ(found->remedy, "run tally doctor as administrator, which removes them");
+}
+
 TEST(Doctor, says_what_a_container_of_steam_needs) {
   const auto remedy = [](const char* tally, bool has_steam) {
     DoctorFacts facts = healthy();

@@ -91,6 +91,13 @@ class Examination {
     for (const std::string& error : facts_.layer_load_errors) {
       problem("layers", "cannot be loaded: " + error, "build or install Tally again");
     }
+    if (!facts_.left_layer_folders.empty()) {
+      note("layers",
+           fmt::format("a tally run that was killed left these folders of layers in the registry: "
+                       "{}",
+                       fmt::join(facts_.left_layer_folders, ", ")),
+           "run tally doctor as administrator, which removes them");
+    }
     if (!facts_.layer_load_errors.empty()) return;
     for (const LayerFiles& layer : facts_.layers->layers)
       good("layers", layer.name + " in " + layer.library.string());

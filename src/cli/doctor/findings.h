@@ -29,6 +29,7 @@ struct DoctorFacts {
   std::string layers_error;
   std::vector<std::string> layer_load_errors;  // one per library that cannot be loaded
   bool layers_in_registry = false;  // Windows elevates this process: the loader reads no variables
+  std::vector<std::string> left_layer_folders;  // in the registry of Windows
   std::vector<DriverManifest> drivers;
   VulkanProbe native;
   VulkanProbe with_tally;

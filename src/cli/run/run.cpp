@@ -2,6 +2,7 @@
 // application.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -187,6 +188,11 @@ class Run {
     if (options_.verbose > 0 && named_folders.are_in_registry()) {
       say("this process is elevated, so Vulkan ignores VK_ADD_LAYER_PATH: the layers' folders are "
           "in the registry until the end");
+    }
+    if (const auto left = platform::left_layer_folders(); !left.empty() && !options_.quiet) {
+      say("a tally run that was killed left folders of layers in the registry: " +
+          fmt::format("{}; tally doctor, run as administrator, removes them",
+                      fmt::join(left, ", ")));
     }
     int exec_status = kFailed;
     auto child = platform::Child::start(options_.application, environment_strings(*environment),

@@ -181,6 +181,7 @@ struct LayerFolders::Held {};
 LayerFolders::LayerFolders(const std::vector<std::string>& /*folders*/) {}
 LayerFolders::~LayerFolders() = default;
 bool LayerFolders::are_in_registry() const { return false; }
+std::vector<std::string> left_layer_folders() { return {}; }
 
 void prepare_process() {
   original_mask();

@@ -114,9 +114,14 @@ bool is_elevated() {
 
 class Key {
  public:
-  explicit Key(const wchar_t* path) {
-    error_ = ::RegCreateKeyExW(HKEY_LOCAL_MACHINE, path, 0, nullptr, REG_OPTION_NON_VOLATILE,
-                               KEY_QUERY_VALUE | KEY_SET_VALUE, nullptr, &key_, nullptr);
+  enum class Access { Change, Read };
+
+  // Change creates it.
+  explicit Key(const wchar_t* path, Access access = Access::Change) {
+    error_ = access == Access::Read
+                 ? ::RegOpenKeyExW(HKEY_LOCAL_MACHINE, path, 0, KEY_QUERY_VALUE, &key_)
+                 : ::RegCreateKeyExW(HKEY_LOCAL_MACHINE, path, 0, nullptr, REG_OPTION_NON_VOLATILE,
+                                     KEY_QUERY_VALUE | KEY_SET_VALUE, nullptr, &key_, nullptr);
   }
   Key(const Key&) = delete;
   Key& operator=(const Key&) = delete;
@@ -172,14 +177,19 @@ std::wstring event_of(const std::wstring& folder) {
   return L"Global\\tally-layers-" + wide(to_string(hash_bytes(std::as_bytes(std::span(folder)))));
 }
 
+// True if a process needs it, also if that is elevated, and this one may not open its event.
+bool is_used(const std::wstring& folder) {
+  const Handle user(::OpenEventW(SYNCHRONIZE, FALSE, event_of(folder).c_str()));
+  return user || ::GetLastError() != ERROR_FILE_NOT_FOUND;
+}
+
 // Removes those that Tally added.
 void remove_unused_folders() {
   bool are_left = false;
   {
     const Key layers(kExplicitLayers), added(kAddedFolders);
     for (const std::wstring& folder : added.names()) {
-      if (const Handle user(::OpenEventW(SYNCHRONIZE, FALSE, event_of(folder).c_str()));
-          user || ::GetLastError() != ERROR_FILE_NOT_FOUND) {
+      if (is_used(folder)) {
         are_left = true;
         continue;
       }
@@ -263,6 +273,14 @@ LayerFolders::~LayerFolders() {
 }
 
 bool LayerFolders::are_in_registry() const { return held_ != nullptr && problem_.empty(); }
+
+std::vector<std::string> left_layer_folders() {
+  std::vector<std::string> left;
+  for (const std::wstring& folder : Key(kAddedFolders, Key::Access::Read).names()) {
+    if (!is_used(folder)) left.push_back(narrow(folder));
+  }
+  return left;
+}
 
 // Running programs.
 

@@ -101,10 +101,19 @@ TEST_F(Registry, loses_what_a_run_left_that_was_ended_by_force) {
   use_key(REG_OPTION_NON_VOLATILE);
   for (const wchar_t* key : {kExplicitLayers, kAddedFolders}) name(key, L"C:\\left");
   name(kExplicitLayers, L"C:\\somebody else's");
+  EXPECT_THAT(left_layer_folders(), testing::ElementsAre("C:\\left"));
   const LayerFolders folders({"C:\\layers"});
   EXPECT_EQ(names(L"C:\\left"), !elevated_);
   EXPECT_TRUE(names(L"C:\\somebody else's"));
   EXPECT_EQ(names(L"C:\\layers"), elevated_);
+  EXPECT_EQ(left_layer_folders().size(), elevated_ ? 0 : 1);
+}
+
+TEST_F(Registry, has_nothing_left_and_no_other_key_without_a_run) {
+  use_key(REG_OPTION_NON_VOLATILE);
+  EXPECT_THAT(left_layer_folders(), testing::IsEmpty());
+  HKEY added = nullptr;
+  EXPECT_EQ(::RegOpenKeyExW(key_, kAddedFolders, 0, KEY_QUERY_VALUE, &added), ERROR_FILE_NOT_FOUND);
 }
 
 // Below a volatile key no other can be created.
