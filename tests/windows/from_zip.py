@@ -4,6 +4,7 @@ The program is in a folder of its own, away from the build. Nothing is left in t
 
 Usage: with-wine --session from_zip.py ZIP LINUX_BIN WINDOWS_BIN     ZIP: the file, or the build that CPack makes it of
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 
 SYSTEM = {"advapi32.dll", "bcrypt.dll", "kernel32.dll", "msvcrt.dll", "ole32.dll", "shell32.dll", "user32.dll"}
 LAYERS = r"HKLM\Software\Khronos\Vulkan\ExplicitLayers"
@@ -50,7 +52,8 @@ def check_files(place):
     assert len(files) == 3, files
     for file in files:
         assert needed(file) <= SYSTEM, (file, needed(file) - SYSTEM)
-    assert "bin\\tally.exe" in (place / "README.txt").read_text()
+    readme = (place / "README.txt").read_text()
+    assert "bin\\tally.exe" in readme and "tested under wine only" in readme, readme
 
 
 def first_steps(tally, folder):
@@ -87,24 +90,32 @@ def process_with(condition):
             yield int(command.parent.name)
 
 
-def ended_by_force(tally, place, folder, before):
-    """The folders of the layers are in the registry while the program runs, and are removed when tally.exe is no more."""
-    log = folder / "waits.log"
-    running = subprocess.Popen([*map(str, tally), "run", "-o", "killed.tally", "--", "waits é.exe", "until-ended", log.name], cwd=folder,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@contextlib.contextmanager
+def draws_until_ended(tally, folder, name):
+    """While tally.exe captures a program that draws, in NAME.tally. Then tally.exe is ended by force, and after it the program."""
+    log = folder / f"{name}.log"
+    command = [*tally, "run", "-o", f"{name}.tally", "--", "waits é.exe", "until-ended", log.name]
+    running = types.SimpleNamespace(tally=subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
+                                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     try:
         wait_for(lambda: log.exists() and "draws" in log.read_text(), "the program draws")
+        yield running
+    finally:
+        running.tally.kill()
+        running.tally.wait()
+        running.program_outlived_it = end_program("waits é.exe")
+
+
+def ended_by_force(tally, folder, before):
+    """The folders of the layers are in the registry while the program runs, and are removed when tally.exe is no more."""
+    with draws_until_ended(tally, folder, "killed") as running:
         during = layers_in_registry()
         # The short name: the loader reads names in the program's code page.
         named = [line.split("    ")[1] for line in during.splitlines() if line not in before.splitlines() and "REG_DWORD" in line]
         assert len(named) == 2 and all(name.isascii() and "~" in name for name in named), during
         wait_for(lambda: has_frames(folder / "killed.tally"), "frames are in the file")
-    finally:
-        running.kill()
-        running.wait()
-        goes_on = end_program("waits é.exe")
     wait_for(lambda: layers_in_registry() == before, "the registry is as it was")
-    assert goes_on, "the program has ended"
+    assert running.program_outlived_it, "the program has ended"
     about = json.loads(run([*tally, "report", "killed.tally", "--format", "json"], folder)[0])["capture"]
     assert about["frames"] > 0 and not about["complete"], about
     report = " ".join(run([*tally, "report", "killed.tally"], folder)[0].split())
@@ -113,19 +124,11 @@ def ended_by_force(tally, place, folder, before):
 
 def helper_ended_by_force_too(tally, folder, before):
     """The folders stay in the registry until tally.exe runs again, here its doctor."""
-    log = folder / "stays.log"
-    running = subprocess.Popen([*map(str, tally), "run", "-o", "stays.tally", "--", "waits é.exe", "until-ended", log.name], cwd=folder,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(lambda: log.exists() and "draws" in log.read_text(), "the program draws")
+    with draws_until_ended(tally, folder, "stays"):
         during = layers_in_registry()
         helpers = list(process_with(lambda words: any(word.startswith(b"--tally-watch=") for word in words)))
         assert len(helpers) == 1, helpers
         os.kill(helpers[0], signal.SIGKILL)
-    finally:
-        running.kill()
-        running.wait()
-        end_program("waits é.exe")
     assert layers_in_registry() == during != before, during
     assert "Ready: tally run" in run([*tally, "doctor"], folder)[0]
     assert layers_in_registry() == before
@@ -133,15 +136,10 @@ def helper_ended_by_force_too(tally, folder, before):
 
 def program_ended_by_force(tally, folder):
     """All that it submitted is in the capture, or counted as missing."""
-    log = folder / "ended.log"
-    running = subprocess.Popen([*map(str, tally), "run", "-o", "ended.tally", "--", "waits é.exe", "until-ended", log.name], cwd=folder,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
+    with draws_until_ended(tally, folder, "ended") as running:
         wait_for(lambda: has_frames(folder / "ended.tally"), "frames are in the file")
         end_program("waits é.exe")
-        running.wait(timeout=60)
-    finally:
-        running.kill()
+        running.tally.wait(timeout=60)
     about = json.loads(run([*tally, "report", "ended.tally", "--format", "json"], folder)[0])["capture"]
     assert about["frames"] > 0 and about["processes_cut_off"] == 0, about
     assert about["complete"] == (about["commands_missing"] == 0) == (about["missing"] == []), about
@@ -185,7 +183,7 @@ def main():
         tally = ["wine", place / "bin/tally.exe"]
         first_steps(tally, folder)
         assert layers_in_registry() == before
-        ended_by_force(tally, place, folder, before)
+        ended_by_force(tally, folder, before)
         helper_ended_by_force_too(tally, folder, before)
         program_ended_by_force(tally, folder)
         assert layers_in_registry() == before
