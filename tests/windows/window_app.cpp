@@ -8,7 +8,9 @@
 //        window_app code-page FILE: writes the code page of its console, as the last three do too.
 // EVENT, of interrupt (Ctrl-C), break and close, reaches this program and the one that started it
 // after some frames, as Windows sends it to the programs of a console: wine's consoles know Ctrl-C
-// alone. 3 seconds after `close-late` both are ended; Windows waits for 5.
+// alone. 3 seconds after `close-late` both are ended; Windows waits for 5. `interrupt-later` is
+// Ctrl-C; before anything else, the program waits until the one that started it has ended, and then
+// for at most a minute until the console shows UTF-8.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -67,6 +69,14 @@ DWORD parent_process() {
   }
   ::CloseHandle(all);
   return parent;
+}
+
+void wait_for_console_of_tally() {
+  constexpr ULONGLONG kPatienceMs = 60'000;
+  const HANDLE parent = ::OpenProcess(SYNCHRONIZE, FALSE, parent_process());
+  if (parent != nullptr) ::WaitForSingleObject(parent, INFINITE);
+  const ULONGLONG end = ::GetTickCount64() + kPatienceMs;
+  while (::GetConsoleOutputCP() != CP_UTF8 && ::GetTickCount64() < end) ::Sleep(1);
 }
 
 // For the programs of one console.
@@ -299,6 +309,7 @@ int draw_until(const std::string& end, const char* file, const std::string& even
   constexpr uint32_t kFramesBefore = 5;
   constexpr ULONGLONG kPatienceMs = 3000;
   std::ofstream out(file);
+  if (event == "interrupt-later") wait_for_console_of_tally();
   write_code_page(out);
   if (end == "asked") ::SetConsoleCtrlHandler(note_event, TRUE);
   if (end == "closed") ::FreeConsole();
@@ -312,9 +323,9 @@ int draw_until(const std::string& end, const char* file, const std::string& even
       app.draw(frames++);
       if (frames == 1) out << "draws" << std::endl;
       if (frames == kFramesBefore && !event.empty()) {
-        neighbours.tell(event == "interrupt" ? CTRL_C_EVENT
-                        : event == "break"   ? CTRL_BREAK_EVENT
-                                             : CTRL_CLOSE_EVENT);
+        neighbours.tell(event.starts_with("interrupt") ? CTRL_C_EVENT
+                        : event == "break"             ? CTRL_BREAK_EVENT
+                                                       : CTRL_CLOSE_EVENT);
         told = ::GetTickCount64();
       }
       if (is_late && told != 0 && ::GetTickCount64() - told > kPatienceMs) {
