@@ -208,6 +208,11 @@ def locked_files(folder):
     status, _, errors = run(["wine", "cmd.exe", "/c", "once.cmd"], folder)
     expect(status == 2 and errors == "tally: page.html: Permission denied\n", f"a locked file: {status} {errors}")
     expect((folder / "page.html").read_bytes() == b"", "a locked file was replaced")
+    capture = (folder / "c.tally").read_bytes()
+    (folder / "again.cmd").write_text(f"@Z:{program} run -q --force -o c.tally -- plain.exe discard >>c.tally\n")
+    status, _, errors = run(["wine", "cmd.exe", "/c", "again.cmd"], folder)
+    expect(status == 2 and errors == "tally: c.tally: Permission denied\n", f"a locked capture: {status} {errors}")
+    expect((folder / "c.tally").read_bytes() == capture, "a locked capture was replaced")
 
 
 def devices(folder):
