@@ -93,6 +93,7 @@ TEST_F(Registry, names_a_folder_until_the_last_of_several_runs_has_ended) {
   auto second = std::make_unique<LayerFolders>(std::vector<std::string>{"C:\\layers"});
   first.reset();
   EXPECT_EQ(names(L"C:\\layers"), elevated_);
+  EXPECT_THAT(left_layer_folders(), testing::IsEmpty());
   second.reset();
   EXPECT_FALSE(names(L"C:\\layers"));
 }
