@@ -209,10 +209,15 @@ def locked_files(folder):
     expect(status == 2 and errors == "tally: page.html: Permission denied\n", f"a locked file: {status} {errors}")
     expect((folder / "page.html").read_bytes() == b"", "a locked file was replaced")
     capture = (folder / "c.tally").read_bytes()
-    (folder / "again.cmd").write_text(f"@Z:{program} run -q --force -o c.tally -- plain.exe discard >>c.tally\n")
+    (folder / "again.cmd").write_text(f"@Z:{program} run -q --force -o c.tally -- plain.exe discard <c.tally\n")
     status, _, errors = run(["wine", "cmd.exe", "/c", "again.cmd"], folder)
     expect(status == 2 and errors == "tally: c.tally: Permission denied\n", f"a locked capture: {status} {errors}")
     expect((folder / "c.tally").read_bytes() == capture, "a locked capture was replaced")
+    # So opened, others may remove it: the new one takes its name at once.
+    (folder / "again.cmd").write_text(f"@Z:{program} run -q --force -o c.tally -- plain.exe discard >>c.tally\n")
+    status, _, errors = run(["wine", "cmd.exe", "/c", "again.cmd"], folder)
+    expect((status, errors) == (0, "") and summary(folder, "c.tally").get("complete"), f"a capture that may be removed: {status} {errors}")
+    expect(not list(folder.glob("*.removed-*")), "a removed capture is left")
 
 
 def devices(folder):

@@ -4,6 +4,7 @@
 
 #include <direct.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <io.h>
 #include <share.h>
 #include <sys/stat.h>
@@ -193,8 +194,17 @@ bool Folder::rename_file(const std::string& from, const std::string& to, Existin
   });
 }
 
+// Another program may have the file open and let others remove it. Its name may then stay taken
+// until that program closes it, so the file gets another name first.
 bool Folder::remove_file(const std::string& name) const {
-  return try_repeatedly([&] { return ::DeleteFileA(joined(path_, name).c_str()) != 0; });
+  const std::string path = joined(path_, name);
+  const std::string removed = fmt::format("{}.removed-{}", path, ::GetCurrentProcessId());
+  if (!try_repeatedly([&] { return ::MoveFileExA(path.c_str(), removed.c_str(), 0) != 0; }))
+    return false;
+  if (::DeleteFileA(removed.c_str()) != 0) return true;
+  const DWORD error = ::GetLastError();
+  ::MoveFileExA(removed.c_str(), path.c_str(), 0);
+  return fail_with(error);
 }
 
 std::string temporary_folder() {

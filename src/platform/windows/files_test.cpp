@@ -65,6 +65,27 @@ TEST_F(LockedFile, is_removed_when_it_is_free_again) {
   EXPECT_FALSE(std::filesystem::exists(path_of("old")));
 }
 
+TEST_F(LockedFile, gives_up_its_name_at_once_if_it_may_be_removed) {
+  const HANDLE file = ::CreateFileA(path_of("old").c_str(), GENERIC_READ,
+                                    FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                    OPEN_EXISTING, 0, nullptr);
+  ASSERT_NE(file, INVALID_HANDLE_VALUE);
+  EXPECT_TRUE(Folder::current().remove_file(path_of("old")));
+  std::ofstream(path_of("old")) << "newer";
+  ::CloseHandle(file);
+  EXPECT_EQ(text_of("old"), "newer");
+  using Entry = std::filesystem::directory_iterator;
+  EXPECT_EQ(std::distance(Entry(folder_), Entry()), 2);
+}
+
+TEST_F(LockedFile, of_read_only_content_keeps_its_name) {
+  ASSERT_NE(::SetFileAttributesA(path_of("old").c_str(), FILE_ATTRIBUTE_READONLY), 0);
+  EXPECT_FALSE(Folder::current().remove_file(path_of("old")));
+  EXPECT_EQ(errno, EACCES);
+  EXPECT_EQ(text_of("old"), "old");
+  ::SetFileAttributesA(path_of("old").c_str(), FILE_ATTRIBUTE_NORMAL);
+}
+
 TEST_F(LockedFile, that_stays_locked_is_kept_and_so_is_the_new_one) {
   const HANDLE file = lock("old");
   ASSERT_NE(file, INVALID_HANDLE_VALUE);
