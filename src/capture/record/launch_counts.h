@@ -1,15 +1,15 @@
 // The counts of dispatches that run again with the same inputs. Where the blocks that a compute
 // shader executes depend on its workgroups and on push constants alone
 // (spirv/analysis/launch_inputs.h), a dispatch is counted once. Later ones with equal inputs run
-// the plain shader, and have the counts of the first. Of those, every kCheckInterval-th is counted
-// all the same, and compared: if its counts differ, all dispatches of the pipeline are counted from
-// then on.
+// the plain shader, and have the counts of the first. Some of these are counted all the same, and
+// compared: if the counts differ, all dispatches of the pipeline are counted from then on.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -68,11 +68,14 @@ class Launch {
   // True if the next dispatch need not be counted.
   bool is_known() {
     return counted_.load(std::memory_order_acquire) &&
-           uses_.fetch_add(1, std::memory_order_relaxed) % kCheckInterval != kCheckInterval - 1;
+           !is_checked(uses_.fetch_add(1, std::memory_order_relaxed) + 1);
   }
 
  private:
-  static constexpr uint32_t kCheckInterval = 64;
+  // The 16th, 32nd, 64th ... repetition, and each 1024th one.
+  static bool is_checked(uint32_t repetition) {
+    return repetition >= 16 && (std::has_single_bit(repetition) || repetition % 1024 == 0);
+  }
 
   const std::vector<std::byte> inputs_;
   std::mutex mutex_;             // held by the thread that learns

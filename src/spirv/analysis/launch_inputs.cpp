@@ -13,8 +13,11 @@ using spv::StorageClass;
 
 bool in_range(Op opcode, Op first, Op last) { return opcode >= first && opcode <= last; }
 
+// The length of a cooperative matrix follows from its type.
 bool is_constant_opcode(Op opcode) {
-  return in_range(opcode, Op::OpConstantTrue, Op::OpConstantNull) ||
+  return opcode == newer::OpCooperativeMatrixLengthKHR ||
+         opcode == Op::OpCooperativeMatrixLengthNV ||
+         in_range(opcode, Op::OpConstantTrue, Op::OpConstantNull) ||
          in_range(opcode, Op::OpSpecConstantTrue, Op::OpSpecConstantOp);
 }
 

@@ -19,6 +19,7 @@ inline constexpr auto OpUntypedPtrAccessChainKHR = static_cast<spv::Op>(4423);
 inline constexpr auto OpUntypedInBoundsPtrAccessChainKHR = static_cast<spv::Op>(4424);
 inline constexpr auto OpExtInstWithForwardRefsKHR = static_cast<spv::Op>(4433);
 inline constexpr auto OpTypeCooperativeMatrixKHR = static_cast<spv::Op>(4456);
+inline constexpr auto OpCooperativeMatrixLengthKHR = static_cast<spv::Op>(4460);
 inline constexpr auto OpAbortKHR = static_cast<spv::Op>(5121);
 inline constexpr auto OpMemberDecorateIdEXT = static_cast<spv::Op>(5127);
 inline constexpr auto OpTypeVectorIdEXT = static_cast<spv::Op>(5288);
