@@ -393,9 +393,9 @@ void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipel
 }
 
 // Null: the command has no launch that others share.
-std::shared_ptr<Launch> CommandBuffer::find_launch(store::Function function,
-                                                   std::initializer_list<int64_t> parameters,
-                                                   const Pipeline& pipeline) const {
+Launch* CommandBuffer::find_launch(store::Function function,
+                                   std::initializer_list<int64_t> parameters,
+                                   const Pipeline& pipeline) const {
   if (function != store::Function::Dispatch && function != store::Function::DispatchBase) {
     return nullptr;
   }
@@ -412,8 +412,8 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   const std::shared_ptr<Pipeline>& pipeline = bound_.pipeline_for(function);
   const bool measures = context_.measures();
   const bool wanted = measures && pipeline && pipeline->instrumented();
-  std::shared_ptr<Launch> launch;
-  if (wanted && measurable()) launch = find_launch(function, parameters, *pipeline);
+  Launch* const launch =
+      wanted && measurable() ? find_launch(function, parameters, *pipeline) : nullptr;
   const bool known = launch && launch->is_known();
   if (known) {
     deactivate();
@@ -422,7 +422,7 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
   }
-  CommandRun command{.function = function, .label = label()};
+  CommandRun command{.function = function, .launch = launch, .label = label()};
   // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   needs_barrier_ = needs_barrier_ || active_;
@@ -431,7 +431,7 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   passes_.place(command);
   const std::optional<TimeIndex> time = passes_.begin_command_time(target());
   if (time) command.times = *time;
-  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline, std::move(launch));
+  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return time;
 }
 

@@ -337,9 +337,8 @@ class CommandBuffer {
   bool measurable() const { return can_measure_ && !passes_.between_suspended(); }
   void activate();
   void deactivate();
-  std::shared_ptr<Launch> find_launch(store::Function function,
-                                      std::initializer_list<int64_t> parameters,
-                                      const Pipeline& pipeline) const;
+  Launch* find_launch(store::Function function, std::initializer_list<int64_t> parameters,
+                      const Pipeline& pipeline) const;
   PassTarget target() { return {*recording_, counting_, label()}; }
   void after_begin_pass();
   const Label* label() const { return labels_.innermost().get(); }

@@ -12,15 +12,26 @@ void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
   std::ranges::copy(values.first(std::min(values.size(), room)), bytes_.begin() + offset);
 }
 
-bool PushConstants::append(std::span<const spirv::LaunchInputs::Range> ranges,
-                           std::span<std::byte, kMaxBytes> bytes, size_t& size) const {
-  for (const auto& [begin, end] : ranges) {
-    if (begin >= kMaxBytes || (end > kMaxBytes && beyond_)) return false;
-    const auto part = std::span(bytes_).subspan(begin, std::min(end, kMaxBytes) - begin);
-    std::ranges::copy(part, bytes.begin() + static_cast<ptrdiff_t>(size));
-    size += part.size();
+std::span<const std::byte> PushConstants::bytes(const spirv::LaunchInputs::Range& range) const {
+  if (range.begin >= kMaxBytes || (range.end > kMaxBytes && beyond_)) return {};
+  return std::span(bytes_).subspan(range.begin, std::min(range.end, kMaxBytes) - range.begin);
+}
+
+bool LaunchKey::take(std::span<const spirv::LaunchInputs::Range> ranges,
+                     const PushConstants& pushed) {
+  for (const spirv::LaunchInputs::Range& range : ranges) {
+    const auto part = pushed.bytes(range);
+    if (part.empty()) return false;
+    std::ranges::copy(part, bytes_.begin() + static_cast<ptrdiff_t>(size_));
+    size_ += part.size();
   }
   return true;
+}
+
+void LaunchKey::take(std::initializer_list<int64_t> parameters) {
+  const auto bytes = std::as_bytes(std::span(parameters.begin(), parameters.size()));
+  std::ranges::copy(bytes, bytes_.begin() + static_cast<ptrdiff_t>(size_));
+  size_ += bytes.size();
 }
 
 bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
@@ -36,10 +47,6 @@ bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
   return true;
 }
 
-bool Launch::has(std::span<const std::byte> inputs) const {
-  return std::ranges::equal(inputs, inputs_);
-}
-
 bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   const std::lock_guard lock(mutex_);
   if (counted_.load(std::memory_order_relaxed))
@@ -49,28 +56,27 @@ bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   return true;
 }
 
-std::shared_ptr<Launch> Launches::find(std::initializer_list<int64_t> parameters,
-                                       const PushConstants& pushed) {
+Launch* Launches::find(std::initializer_list<int64_t> parameters, const PushConstants& pushed) {
   if (!trusted_.load(std::memory_order_relaxed)) return nullptr;
-  constexpr size_t kMaxParameters = 8;
-  std::array<std::byte, PushConstants::kMaxBytes + kMaxParameters * sizeof(int64_t)> bytes;
-  size_t size = 0;
-  if (!pushed.append(inputs_.push_constants, std::span(bytes).first<PushConstants::kMaxBytes>(),
-                     size)) {
-    return nullptr;
-  }
-  const size_t bytes_of_parameters = parameters.size() * sizeof(int64_t);
-  std::memcpy(bytes.data() + size, std::data(parameters), bytes_of_parameters);
-  const auto inputs = std::span(bytes).first(size + bytes_of_parameters);
-  const Hash128 hash = hash_bytes(inputs);
+  LaunchKey key;
+  if (!key.take(inputs_.push_constants, pushed)) return nullptr;
+  key.take(parameters);
+  const Hash128 hash = hash_bytes(key.bytes());
+  std::atomic<Launch*>& recent = recent_[hash.low % kRecent];
+  Launch* const last = recent.load(std::memory_order_acquire);
+  if (last && last->key() == key) return last;
+  Launch* const found = find_or_add(key, hash);
+  if (found) recent.store(found, std::memory_order_release);
+  return found;
+}
+
+Launch* Launches::find_or_add(const LaunchKey& key, const Hash128& hash) {
   const std::lock_guard lock(mutex_);
   if (const auto found = launches_.find(hash); found != launches_.end()) {
-    return found->second->has(inputs) ? found->second : nullptr;
+    return found->second->key() == key ? found->second.get() : nullptr;
   }
-  if (launches_.size() == kMaxLaunches) launches_.clear();
-  auto launch = std::make_shared<Launch>(std::vector(inputs.begin(), inputs.end()));
-  launches_.emplace(hash, launch);
-  return launch;
+  if (launches_.size() == kMaxLaunches) return nullptr;
+  return launches_.emplace(hash, std::make_unique<Launch>(key)).first->second.get();
 }
 
 }  // namespace tally::capture

@@ -7,6 +7,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -15,7 +16,6 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -38,9 +38,8 @@ class PushConstants {
 
   void reset() { *this = {}; }
   void push(uint32_t offset, std::span<const std::byte> values);
-  // Appends the bytes of the ranges. False if some of them may be beyond kMaxBytes.
-  bool append(std::span<const spirv::LaunchInputs::Range> ranges,
-              std::span<std::byte, kMaxBytes> bytes, size_t& size) const;
+  // The bytes of a range; empty if some of them may be beyond kMaxBytes.
+  std::span<const std::byte> bytes(const spirv::LaunchInputs::Range& range) const;
 
  private:
   std::array<std::byte, kMaxBytes> bytes_{};
@@ -52,12 +51,30 @@ class PushConstants {
 bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
                        size_t block_words);
 
-// One set of inputs of a pipeline's dispatches. Thread-safe.
+// What the counts of a dispatch follow from: its parameters, and bytes of push constants.
+class LaunchKey {
+ public:
+  // False if some of the bytes may be beyond PushConstants::kMaxBytes.
+  bool take(std::span<const spirv::LaunchInputs::Range> ranges, const PushConstants& pushed);
+  void take(std::initializer_list<int64_t> parameters);
+  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  bool operator==(const LaunchKey& other) const {
+    return std::ranges::equal(bytes(), other.bytes());
+  }
+
+ private:
+  static constexpr size_t kMaxParameters = 8;
+
+  std::array<std::byte, PushConstants::kMaxBytes + kMaxParameters * sizeof(int64_t)> bytes_;
+  size_t size_ = 0;
+};
+
+// The dispatches of a pipeline that have one key. Thread-safe.
 class Launch {
  public:
-  explicit Launch(std::vector<std::byte> inputs) : inputs_(std::move(inputs)) {}
+  explicit Launch(const LaunchKey& key) : key_(key) {}
 
-  bool has(std::span<const std::byte> inputs) const;
+  const LaunchKey& key() const { return key_; }
   // The metric blocks of one dispatch; empty: it was not counted yet.
   std::span<const uint64_t> counts() const {
     return counted_.load(std::memory_order_acquire) ? std::span<const uint64_t>(words_)
@@ -77,33 +94,37 @@ class Launch {
     return repetition >= 16 && (std::has_single_bit(repetition) || repetition % 1024 == 0);
   }
 
-  const std::vector<std::byte> inputs_;
-  std::mutex mutex_;             // held by the thread that learns
-  std::vector<uint64_t> words_;  // constant once counted_ is true
   std::atomic<bool> counted_ = false;
   std::atomic<uint32_t> uses_ = 0;
+  const LaunchKey key_;
+  std::mutex mutex_;             // held by the thread that learns
+  std::vector<uint64_t> words_;  // constant once counted_ is true
 };
 
-// The launches of a pipeline. Thread-safe.
+// The launches of a pipeline, which live as long as it. Thread-safe; takes no lock for those that
+// it returned lately.
 class Launches {
  public:
   explicit Launches(spirv::LaunchInputs inputs) : inputs_(std::move(inputs)) {}
 
   bool uses_subgroups() const { return inputs_.subgroups; }
   // Null if the dispatch must be counted, whatever ran before.
-  std::shared_ptr<Launch> find(std::initializer_list<int64_t> parameters,
-                               const PushConstants& pushed);
+  Launch* find(std::initializer_list<int64_t> parameters, const PushConstants& pushed);
   // Equal inputs had different counts.
   void distrust() { trusted_.store(false, std::memory_order_relaxed); }
 
  private:
-  // Beyond it, all are forgotten.
+  // Inputs that come after these are seldom those of a program that repeats itself.
   static constexpr size_t kMaxLaunches = 1024;
+  static constexpr size_t kRecent = 64;
+
+  Launch* find_or_add(const LaunchKey& key, const Hash128& hash);
 
   const spirv::LaunchInputs inputs_;
   std::atomic<bool> trusted_ = true;
-  std::mutex mutex_;  // guards what follows
-  std::unordered_map<Hash128, std::shared_ptr<Launch>> launches_;
+  std::array<std::atomic<Launch*>, kRecent> recent_{};  // by hash
+  std::mutex mutex_;                                    // guards what follows
+  std::unordered_map<Hash128, std::unique_ptr<Launch>> launches_;
 };
 
 }  // namespace tally::capture

@@ -157,7 +157,7 @@ bool CommandRun::continues_with(const CommandRun& command) const {
 }
 
 void Recording::add(CommandRun command, std::span<const int64_t> values,
-                    const std::shared_ptr<Pipeline>& pipeline, std::shared_ptr<Launch> launch) {
+                    const std::shared_ptr<Pipeline>& pipeline) {
   if (commands() >= kMaxCommands) {
     ++commands_lost;
     return;
@@ -165,10 +165,6 @@ void Recording::add(CommandRun command, std::span<const int64_t> values,
   if (pipeline) {
     if (pipelines.empty() || pipelines.back() != pipeline) pipelines.push_back(pipeline);
     command.pipeline = static_cast<uint32_t>(pipelines.size() - 1);
-  }
-  if (launch) {
-    if (launches.empty() || launches.back() != launch) launches.push_back(std::move(launch));
-    command.launch = static_cast<uint32_t>(launches.size() - 1);
   }
   if (!command_runs.empty() && command_runs.back().continues_with(command)) {
     ++command_runs.back().count;
@@ -379,7 +375,7 @@ void CommandSlices::add_launches(uint32_t runs) {
   constexpr uint32_t kAtOnce = 64;
   for (const CommandRun& run : recording_.command_runs) {
     if (!run.repeats()) continue;
-    const std::span<const uint64_t> counts = recording_.launches[run.launch]->counts();
+    const std::span<const uint64_t> counts = run.launch->counts();
     const auto visit_commands = [&](uint32_t first, uint32_t count) {
       launch_words_.resize(count * counts.size());
       for (size_t i = 0; i < launch_words_.size(); ++i) {

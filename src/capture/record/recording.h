@@ -181,7 +181,7 @@ struct CommandRun {
   uint32_t pipeline = kNone;  // in Recording::pipelines
   uint32_t result = kNone;    // of the first command; index over all objects of the recording
   uint32_t times = kNone;     // TimeIndex of the first command
-  uint32_t launch = kNone;    // in Recording::launches
+  Launch* launch = nullptr;   // of the pipeline
   const Label* label = nullptr;
   // These are known for draws of vertices.
   uint16_t topology = kNoTopology;  // VkPrimitiveTopology
@@ -193,7 +193,7 @@ struct CommandRun {
   Parameters::Position parameters;
 
   // True if the commands are not counted, and have the counts of their launch.
-  bool repeats() const { return launch != kNone && result == kNone; }
+  bool repeats() const { return launch && result == kNone; }
   void set_assembly(const PrimitiveAssembly& assembly);
   // True if `command` continues this run.
   bool continues_with(const CommandRun& command) const;
@@ -238,9 +238,9 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // During recording. The indices of pipeline and launch of `command` are not set yet.
+  // During recording. The pipeline index of `command` is not set yet.
   void add(CommandRun command, std::span<const int64_t> parameters,
-           const std::shared_ptr<Pipeline>& pipeline, std::shared_ptr<Launch> launch = nullptr);
+           const std::shared_ptr<Pipeline>& pipeline);
   // Returns the object for the next result. Creates a new one if the last one is full. Returns null
   // if the creation fails.
   VkShaderInstrumentationARM next_object();
@@ -249,7 +249,6 @@ class Recording {
 
   std::deque<CommandRun> command_runs;
   std::vector<std::shared_ptr<Pipeline>> pipelines;
-  std::vector<std::shared_ptr<Launch>> launches;
   std::vector<RecordedPass> passes;
   std::vector<RecordedSecondary> secondaries;
   std::vector<LabelRef> labels;  // all that the others refer to

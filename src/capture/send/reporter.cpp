@@ -268,11 +268,11 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
 
 // The values are those of one execution of each command.
 void Reporter::learn(const Recording& recording, const CommandSlice& slice) {
-  if (slice.run->launch == CommandRun::kNone || slice.run->repeats()) return;
-  Launch& launch = *recording.launches[slice.run->launch];
+  if (!slice.run->launch || slice.run->repeats()) return;
   for (uint32_t i = 0; i < slice.count; ++i) {
     const auto words = slice.part(i, 1).words;
-    if (words.empty() || launch.learn(words, layout_.block_bytes() / sizeof(uint64_t))) continue;
+    if (words.empty() || slice.run->launch->learn(words, layout_.block_bytes() / sizeof(uint64_t)))
+      continue;
     const Pipeline& pipeline = *recording.pipelines[slice.run->pipeline];
     pipeline.launches->distrust();
     connection_.message(
