@@ -372,20 +372,19 @@ const CommandRun* CommandSlices::run_of_result(uint64_t result) {
 }
 
 void CommandSlices::add_launches(uint32_t runs) {
-  constexpr uint32_t kAtOnce = 64;
+  std::vector<uint64_t> multiplied;
   for (const CommandRun& run : recording_.command_runs) {
     if (!run.repeats()) continue;
-    const std::span<const uint64_t> counts = run.launch->counts();
-    const auto visit_commands = [&](uint32_t first, uint32_t count) {
-      launch_words_.resize(count * counts.size());
-      for (size_t i = 0; i < launch_words_.size(); ++i) {
-        const size_t of_block = i % counts.size() % block_words_;
-        launch_words_[i] = counts[i % counts.size()] * (of_block < kHeaderWords ? 1 : runs);
+    std::span<const uint64_t> words = run.launch->counts();
+    if (runs != 1) {
+      multiplied.assign(words.begin(), words.end());
+      for (size_t block = 0; block < multiplied.size(); block += block_words_) {
+        for (size_t i = kHeaderWords; i < block_words_; ++i) multiplied[block + i] *= runs;
       }
-      visit({.run = &run, .first = run.first + first, .count = count, .words = launch_words_});
-    };
-    for (uint32_t first = 0; first < run.count; first += kAtOnce) {
-      visit_commands(first, std::min(run.count - first, kAtOnce));
+      words = multiplied;
+    }
+    for (uint32_t i = 0; i < run.count; ++i) {
+      visit({.run = &run, .first = run.first + i, .count = 1, .words = words});
     }
   }
 }

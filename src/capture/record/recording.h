@@ -404,7 +404,6 @@ class CommandSlices {
   const CommandRun* parameter_run_ = nullptr;
   std::optional<ParameterReader> parameter_reader_;  // of that run
   std::vector<int64_t> parameters_;
-  std::vector<uint64_t> launch_words_;
 };
 
 }  // namespace tally::capture
