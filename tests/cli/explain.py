@@ -24,7 +24,7 @@ RULES = {
     "loop-limit": (["loop-limit"], ["no-loop-limit"], ["24.0 times an entry, of at most 24"]),
     "one-way-branch": (["one-way-branch"], ["no-one-way-branch"], ["1 of 1 branch"]),
     "never-ran": (["one-way-branch"], ["no-one-way-branch"], ["1 of 2 functions"]),
-    "uniform-work": (["uniform-work"], ["no-uniform-work"], ["all of its 4,096 invocations"]),
+    "uniform-work": (["uniform-work"], ["no-uniform-work"], ["all its 4,096 invocations"]),
     "same-code": (["same-code"], ["no-same-code"], ["2 modules have the same fragment code"]),
     "empty-pass": (["empty-pass"], ["overdraw"], ["2 of 3 passes"]),
     "tiny-commands": (["tiny-commands"], ["no-tiny-commands"], ["200 of 200 dispatches", "12,800 together"]),
