@@ -51,7 +51,7 @@ class PushConstants {
 bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
                        size_t block_words);
 
-// What the counts of a dispatch follow from: its parameters, and bytes of push constants.
+// The parameters of a dispatch, and the push constants that its counts depend on.
 class LaunchKey {
  public:
   // False if some of the bytes may be beyond PushConstants::kMaxBytes.
