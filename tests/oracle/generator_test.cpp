@@ -9,6 +9,7 @@
 
 #include "oracle/interpreter.h"
 #include "spirv/analysis/cfg.h"
+#include "spirv/analysis/launch_inputs.h"
 #include "spirv/analysis/loop_bounds.h"
 #include "spirv/plan/trip_counts.h"
 #include "support/gpu_run.h"
@@ -289,6 +290,57 @@ TEST_P(GeneratorTest, every_shape_occurs_in_programs_that_are_valid_and_end) {
 TEST_P(GeneratorTest, a_seed_is_a_program) {
   EXPECT_EQ(random_program(7, GetParam()).text, random_program(7, GetParam()).text);
   EXPECT_NE(random_program(7, GetParam()).text, random_program(8, GetParam()).text);
+}
+
+std::string replaced(std::string text, std::string_view old, std::string_view with) {
+  const size_t at = text.find(old);
+  if (at == text.npos) throw std::runtime_error("the frame of the programs is another one");
+  return text.replace(at, old.size(), with);
+}
+
+// The executions of all blocks, where each word of the buffer is `fill` plus its index.
+std::vector<uint64_t> executions_with(const RandomProgram& random, const Code& code,
+                                      uint32_t fill) {
+  std::map<uint32_t, uint32_t> specialization;
+  for (size_t i = 0; i + 1 < random.specialization.size(); i += 2)
+    specialization[random.specialization[i]] = random.specialization[i + 1];
+  Interpreter interpreter(code.module, spv::ExecutionModel::GLCompute, specialization);
+  constexpr uint32_t kInvocations = 32;
+  for (uint32_t i = 0; i < kInvocations; ++i) interpreter.buffer().push_back(fill + i);
+  for (uint32_t i = 0; i < kInvocations; ++i) interpreter.run({.global_id = {i, 0, 0}});
+  return interpreter.executions();
+}
+
+// The programs read nothing. Two variants of each read a number of memory: one where its first
+// function gets the number, one where a variable of the invocation does.
+TEST(RandomPrograms, executions_change_with_memory_only_where_launch_inputs_say_so) {
+  constexpr std::string_view kLoad =
+      "%from = OpAccessChain %buffer_uint %buffer %c0 %seed\n%read = OpLoad %uint %from\n";
+  size_t independent = 0, dependent = 0, different = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const RandomProgram random = random_program(seed, ProgramKind::Compute);
+    const auto inputs_of = [](const Code& code) {
+      return spirv::launch_inputs(code.module, code.module.entry_points()[0]);
+    };
+    EXPECT_TRUE(inputs_of(code_of(random))) << random.text;
+    for (const std::string_view reader :
+         {"%mixed = OpIMul %uint %seed %c29\n", "OpStore %id %seed\n"}) {
+      RandomProgram reading = random;
+      reading.text = replaced(random.text, reader,
+                              std::string(kLoad) + replaced(std::string(reader), "%seed", "%read"));
+      const Code code = code_of(reading);
+      const bool differs = executions_with(reading, code, 0) != executions_with(reading, code, 77);
+      if (inputs_of(code)) {
+        ++independent;
+        EXPECT_FALSE(differs) << reading.text;
+      } else {
+        ++dependent;
+        different += differs;
+      }
+    }
+  }
+  EXPECT_GT(independent, kAtLeast);
+  EXPECT_GT(different, dependent / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GeneratorTest,
