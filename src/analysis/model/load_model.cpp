@@ -421,8 +421,12 @@ class Timeline {
   // Its commands, in the order of the file; `order_commands` gives them their places.
   void load_batch(const store::CommandBatchRow& row, const store::FunctionRow& function,
                   const Place& place) {
-    Batch& batch = model_.batches.emplace_back(
-        Batch{row.id, row.values(), model_.pipeline_index.find(row.pipeline), row.counted, {}});
+    Batch& batch = model_.batches.emplace_back(Batch{row.id,
+                                                     row.values(),
+                                                     model_.pipeline_index.find(row.pipeline),
+                                                     row.counted,
+                                                     row.repeats,
+                                                     {}});
     const uint32_t pass = pass_index_.find(row.pass);
     const PrimitiveAssembly assembly = assembly_of(row);
     std::vector<std::string> names;

@@ -113,6 +113,7 @@ struct Batch {
   store::RowId values;  // CommandBatchRow::values
   uint32_t pipeline;
   bool counted;
+  bool repeats;  // CommandBatchRow::repeats
   std::vector<uint32_t> commands;
 };
 

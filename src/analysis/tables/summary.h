@@ -59,6 +59,7 @@ struct Summary {
   uint64_t passes = 0;
   uint64_t draws = 0;
   uint64_t dispatches = 0;
+  uint64_t dispatches_repeated = 0;  // of them: with the counts of an equal one
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
   bool has_names = true;  // a shader that ran, or a pipeline of it, has a name; or none ran

@@ -224,6 +224,11 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("holds", amounts(s));
   lines.add("frames", frames_line(s));
   lines.add("warm", warm_text(s));
+  if (s.dispatches_repeated != 0) {
+    lines.add("repeated",
+              fmt::format("{} of {} dispatches have the counts of an equal one",
+                          with_separators(s.dispatches_repeated), with_separators(s.dispatches)));
+  }
   lines.add("shaders", shaders_line(s));
   for (const std::string& line : replaced_lines(s)) lines.add("replaced", line);
   for (const std::string& line : not_replaced_lines(s)) lines.add("not replaced", line);

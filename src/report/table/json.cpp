@@ -155,6 +155,7 @@ Json capture_json(const Summary& s) {
           {"passes", s.passes},
           {"draws", s.draws},
           {"dispatches", s.dispatches},
+          {"dispatches_repeated", s.dispatches_repeated},
           {"pipelines", s.pipelines},
           {"shaders_counted", s.shaders_counted},
           {"not_counted", uncounted_json(s)},
