@@ -11,6 +11,7 @@
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/summary.h"
+#include "store/format/sqlite.h"
 #include "store/testing/test_capture.h"
 
 namespace tally::analysis {
@@ -215,6 +216,20 @@ TEST_F(SmallCapture, frames_that_are_not_selected_are_omitted) {
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_TRUE(table->rows.empty());
   EXPECT_EQ(summarize(analyzer(later).model()).draws, 0u);
+}
+
+// The capture's only dispatch has the counts of another one.
+TEST_F(SmallCapture, repeated_dispatches_are_told_in_the_summary) {
+  EXPECT_EQ(summarize(analyzer().model()).dispatches_repeated, 0u);
+  {
+    auto database = store::require(store::Database::open(file_, store::Database::Mode::Create));
+    ASSERT_TRUE(database.execute("UPDATE command_batch SET repeats = 1 WHERE pass IS NULL").ok());
+  }
+  for (const auto detail : {Model::Detail::Commands, Model::Detail::Batches}) {
+    auto model = load_model(std::move(*store::Reader::open(file_)), {}, detail);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(summarize(*model).dispatches_repeated, 1u);
+  }
 }
 
 TEST_F(SmallCapture, counted_by_batches_has_the_same_summary) {

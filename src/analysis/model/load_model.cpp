@@ -394,8 +394,8 @@ class Timeline {
 
   Status count_batches(const std::vector<store::FunctionRow>& functions,
                        const IdIndex& function_index) {
-    auto batches = TALLY_TRY(
-        model_.reader.query("SELECT execution, function, size, pipeline, pass FROM command_batch"));
+    auto batches = TALLY_TRY(model_.reader.query(
+        "SELECT execution, function, size, pipeline, pass, repeats FROM command_batch"));
     while (batches.step()) {
       const auto place = executions_.find(batches.integer(0));
       const uint32_t function = function_index.find(batches.integer(1));
@@ -403,6 +403,7 @@ class Timeline {
       const auto size = static_cast<uint32_t>(
           std::clamp<int64_t>(batches.integer(2), 0, store::kMaxBatchCommands));
       const auto& [submission, runs] = place->second;
+      if (batches.integer(5) != 0) model_.dispatches_repeated += uint64_t{runs} * size;
       submission->commands.push_back(
           {batches.integer(0), 0, static_cast<uint32_t>(loaded_.size())});
       loaded_.push_back({submission->frame,
@@ -421,12 +422,9 @@ class Timeline {
   // Its commands, in the order of the file; `order_commands` gives them their places.
   void load_batch(const store::CommandBatchRow& row, const store::FunctionRow& function,
                   const Place& place) {
-    Batch& batch = model_.batches.emplace_back(Batch{row.id,
-                                                     row.values(),
-                                                     model_.pipeline_index.find(row.pipeline),
-                                                     row.counted,
-                                                     row.repeats,
-                                                     {}});
+    Batch& batch = model_.batches.emplace_back(
+        Batch{row.id, row.values(), model_.pipeline_index.find(row.pipeline), row.counted, {}});
+    if (row.repeats) model_.dispatches_repeated += row.size * place.runs;
     const uint32_t pass = pass_index_.find(row.pass);
     const PrimitiveAssembly assembly = assembly_of(row);
     std::vector<std::string> names;

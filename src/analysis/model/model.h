@@ -113,7 +113,6 @@ struct Batch {
   store::RowId values;  // CommandBatchRow::values
   uint32_t pipeline;
   bool counted;
-  bool repeats;  // CommandBatchRow::repeats
   std::vector<uint32_t> commands;
 };
 
@@ -186,6 +185,7 @@ struct Model {
   std::vector<Pass> passes;                   // of selected frames
   std::vector<Command> commands;              // of selected frames
   std::vector<Batch> batches;                 // of selected frames
+  uint64_t dispatches_repeated = 0;           // of selected frames: CommandBatchRow::repeats
   std::vector<std::string> shader_names;      // by shader: see names.h
   std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized
   std::vector<std::string> pipeline_names;    // by pipeline: see names.h

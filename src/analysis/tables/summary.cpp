@@ -265,11 +265,7 @@ Summary summarize(const Model& model) {
   count_missing(model, summary);
   summary.warm_frames = find_warm_frames(model);
   Counter(model, summary).run();
-  for (const Batch& batch : model.batches) {
-    if (!batch.repeats) continue;
-    for (const uint32_t command : batch.commands)
-      summary.dispatches_repeated += model.commands[command].runs;
-  }
+  summary.dispatches_repeated = model.dispatches_repeated;
   summary.messages = model.messages;
   return summary;
 }
