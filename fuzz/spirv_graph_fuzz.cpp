@@ -4,6 +4,7 @@
 #include "expect.h"
 #include "spirv/analysis/block_map.h"
 #include "spirv/analysis/cfg.h"
+#include "spirv/analysis/launch_inputs.h"
 #include "spirv_input.h"
 
 using tally::spirv::BlockMap;
@@ -57,6 +58,16 @@ void check_block_map(const Module& module, const tally::spirv::EntryPoint& entry
   }
 }
 
+void check_launch_inputs(const Module& module, const tally::spirv::EntryPoint& entry) {
+  const auto inputs = tally::spirv::launch_inputs(module, entry);
+  if (!inputs) return;
+  const auto& ranges = inputs->push_constants;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    TALLY_FUZZ_EXPECT(ranges[i].begin < ranges[i].end);
+    TALLY_FUZZ_EXPECT(i == 0 || ranges[i - 1].end < ranges[i].begin);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -67,6 +78,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto cfg = Cfg::build(*module, function);
     if (cfg) check_edges(*cfg);
   }
-  for (const auto& entry : module->entry_points()) check_block_map(*module, entry);
+  for (const auto& entry : module->entry_points()) {
+    check_block_map(*module, entry);
+    check_launch_inputs(*module, entry);
+  }
   return 0;
 }

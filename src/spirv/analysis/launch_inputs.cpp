@@ -71,6 +71,9 @@ class LaunchSlice {
   }
 
  private:
+  // The product of stores through a parameter, or of returned values, and of calls can be large.
+  static constexpr size_t kMaxSteps = size_t{1} << 20;
+
   void want(uint32_t id) {
     if (wanted_.insert(id).second) work_.push_back(id);
   }
@@ -130,7 +133,7 @@ class LaunchSlice {
     while (!open.empty()) {
       const auto definition = module_.definition(open.back());
       open.pop_back();
-      if (!definition) return false;
+      if (!definition || ++steps_ > kMaxSteps) return false;
       const auto go_to = [&](uint32_t id) {
         if (seen.insert(id).second) open.push_back(id);
       };
@@ -140,7 +143,9 @@ class LaunchSlice {
         for (size_t n = 1; n < definition->operand_count(); ++n) chain(definition->operand(n));
         go_to(definition->operand(0));
       } else if (definition->opcode() == Op::OpFunctionParameter) {
-        for (const uint32_t argument : arguments_of(definition->result_id())) go_to(argument);
+        const std::vector<uint32_t>& arguments = arguments_of(definition->result_id());
+        steps_ += arguments.size();
+        for (const uint32_t argument : arguments) go_to(argument);
       } else {
         return false;
       }
@@ -187,7 +192,9 @@ class LaunchSlice {
       return;
     }
     if (opcode == Op::OpFunctionCall) {
-      for (const uint32_t value : returned_[definition->operand(0)]) want(value);
+      const std::vector<uint32_t>& values = returned_[definition->operand(0)];
+      if ((steps_ += values.size()) > kMaxSteps) return give_up();
+      for (const uint32_t value : values) want(value);
       return;
     }
     if (opcode == Op::OpExtInst) {
@@ -288,7 +295,7 @@ class LaunchSlice {
       return module_.member_decoration(block, static_cast<uint32_t>(n), spv::Decoration::Offset);
     };
     const auto begin = offset_of(*member);
-    if (!begin) return all;
+    if (!begin || *begin == LaunchInputs::kToEnd) return all;
     uint32_t end = LaunchInputs::kToEnd;
     for (size_t n = 0; n < members->operand_count(); ++n) {
       const auto other = offset_of(n);
@@ -323,6 +330,7 @@ class LaunchSlice {
   std::unordered_set<uint32_t> wanted_;
   std::vector<uint32_t> work_;
   bool known_ = true;
+  size_t steps_ = 0;  // from pointers to variables, and from calls to returned values
   LaunchInputs inputs_;
 };
 

@@ -296,6 +296,25 @@ TEST(LaunchInputs, a_callee_stores_through_its_pointer) {
   EXPECT_FALSE(store("OpLoad %u32 %shared"));
 }
 
+// 9 million pairs of a store and a call.
+TEST(LaunchInputs, modules_that_would_take_long_have_none) {
+  constexpr int kMany = 3000;
+  std::string calls, stores;
+  for (int i = 0; i < kMany; ++i) {
+    calls += fmt::format("%called{} = OpFunctionCall %void %callee %own\n", i);
+    stores += "OpStore %where %one\n";
+  }
+  EXPECT_FALSE(inputs_of(calls + "%n = OpLoad %u32 %own", "%own = OpVariable %p_own Function",
+                         fmt::format(R"(
+      %callee = OpFunction %void None %void_of_pointer
+      %where = OpFunctionParameter %p_own
+      %of_callee = OpLabel
+      {}
+      OpReturn
+      OpFunctionEnd)",
+                                     stores)));
+}
+
 TEST(LaunchInputs, an_instruction_that_may_write_to_a_variable_ends_it) {
   constexpr std::string_view kVariables = R"(
     %own = OpVariable %p_own_f32 Function
