@@ -9,6 +9,7 @@ namespace tally::capture {
 void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
   const size_t room = offset < kMaxBytes ? kMaxBytes - offset : 0;
   beyond_ = beyond_ || values.size() > room;
+  if (room == 0) return;
   std::ranges::copy(values.first(std::min(values.size(), room)), bytes_.begin() + offset);
 }
 

@@ -25,7 +25,7 @@
 
 namespace tally::capture {
 
-// On which devices.
+// Which dispatches of a device may share counts.
 struct LaunchRules {
   bool enabled = false;
   bool subgroups = false;  // also where the inputs include how workgroups are divided
