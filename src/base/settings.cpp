@@ -59,7 +59,7 @@ std::string read_settings_file() {
     }
     Result<std::string> text = read_small_file(path);
     if (text) return std::move(*text);
-    log_once(LogLevel::Warning, "these settings are not read: {}", text.error().message);
+    log_once(LogLevel::Warning, "settings cannot be read: {}", text.error().message);
   }
   return {};
 }

@@ -266,8 +266,8 @@ TEST(CaptureLayer, statistics_that_the_application_asks_for_are_kept) {
 TEST(CaptureLayer, a_driver_without_statistics_is_named) {
   const Session session =
       run({.scenario = "render_pass", .environment = {{"TALLY_STATISTICS", "1"}}});
-  EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%no statistics of "
-                           "pipelines%'"),
+  EXPECT_EQ(session.number(
+                "SELECT count(*) FROM message WHERE text LIKE '%pipelines have no statistics%'"),
             1);
   EXPECT_EQ(session.commands().at(0).executions, 3 * 2);
 }
@@ -412,7 +412,7 @@ TEST(CaptureLayer, a_driver_that_refuses_instrumented_pipelines_gets_plain_ones)
   const Session session =
       run({.scenario = "ten", .environment = {{"TALLY_TEST_NATIVE_REFUSE", "1"}}});
   EXPECT_THAT(session.commands(), SizeIs(10));
-  EXPECT_THAT(session.text("SELECT not_instrumented FROM pipeline"), HasSubstr("refused"));
+  EXPECT_THAT(session.text("SELECT not_instrumented FROM pipeline"), HasSubstr("rejected"));
 }
 
 TEST(CaptureLayer, without_a_receiver_the_application_runs_untouched) {

@@ -108,9 +108,9 @@ TEST_F(CaptureFile, another_program_s_database_is_refused) {
 TEST_F(CaptureFile, other_versions_are_refused) {
   write_test_capture(path_);
   overwrite(path_, 60, std::string("\0\0\0\x63", 4));
-  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 99, newer than"));
+  EXPECT_THAT(why_refused(path_), HasSubstr("has format 99; this tally reads formats up to"));
   overwrite(path_, 60, std::string("\0\0\0\x3", 4));
-  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 3, older than"));
+  EXPECT_THAT(why_refused(path_), HasSubstr("has format 3; this tally reads formats from"));
 }
 
 TEST_F(CaptureFile, a_truncated_capture_is_refused_at_every_length) {

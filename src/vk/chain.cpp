@@ -110,8 +110,8 @@ void ChainCopy::copy_known() {
 void ChainCopy::copy_up_to(VkStructureType type) {
   while (find_in_chain<VkBaseInStructure>(rest_, type)) {
     log_once(LogLevel::Warning,
-             "a struct of the unknown type {} is left out of a pNext chain: a struct of type {} "
-             "behind it has to be changed",
+             "the layer omits a struct of the unknown type {} from a pNext chain, because it must "
+             "change the struct of type {} behind it",
              static_cast<uint32_t>(rest_->sType), static_cast<uint32_t>(type));
     VkBaseOutStructure** link = end();
     rest_ = rest_->pNext;

@@ -158,9 +158,9 @@ TEST_F(Commands, predictions_without_a_device_or_counts_are_refused) {
 TEST_F(Commands, captures_of_another_format_are_refused) {
   store::write_test_capture(folder_.file("old.tally"));
   change("old.tally", "PRAGMA user_version = 0");
-  expect_refused({"report", "old.tally"}, "older than");
+  expect_refused({"report", "old.tally"}, "capture again");
   change("old.tally", "PRAGMA user_version = 99");
-  expect_refused({"report", "old.tally"}, "newer than");
+  expect_refused({"report", "old.tally"}, "reads formats up to");
 }
 
 TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {

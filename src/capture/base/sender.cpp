@@ -97,8 +97,7 @@ std::shared_ptr<StreamConnection> StreamConnection::acquire(const CaptureSetting
   static auto& mutex = *new std::mutex;  // both outlive every thread
   static auto& current = *new std::weak_ptr<StreamConnection>;
   if (settings.socket.empty() && !settings.live_counters) {
-    log_once(LogLevel::Warning,
-             "no receiver: start the application with `tally run`; nothing is captured");
+    log_once(LogLevel::Warning, "nothing is captured: start the application with `tally run`");
     return nullptr;
   }
   const std::lock_guard lock(mutex);

@@ -502,7 +502,8 @@ struct Recorded<kCommand, kCondition, Result(Arguments...)> {
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
       // Commands that are preprocessed with the state of a command buffer do not fit its copy.
       vk::guarded_void([&] {
-        stop_copies(state->context(), "commands are preprocessed with a command buffer's state");
+        stop_copies(state->context(),
+                    "commands are preprocessed with the state of a command buffer");
       });
     } else if (const VkCommandBuffer copy = state->copy()) {
       next(copy, arguments...);
@@ -521,7 +522,8 @@ struct Recorded<kCommand, kCondition, Result(Arguments...)> {
 void stop_copies(RecordingContext& context, std::string_view reason) {
   if (!context.copies()) return;
   context.stop_copies();
-  log_once(LogLevel::Warning, "{}: command buffers that are submitted again count in all frames",
+  log_once(LogLevel::Warning,
+           "command buffers that are submitted again count, and cost time, in all frames: {}",
            reason);
 }
 

@@ -353,7 +353,7 @@ void tell_gaps(StreamConnection& connection, const DeviceSetup& setup) {
   if (!setup.regions.reason.empty())
     tell("render passes are not captured by region: " + setup.regions.reason);
   if (setup.statistics.missing)
-    tell("no statistics of pipelines: the driver has no VK_KHR_pipeline_executable_properties");
+    tell("pipelines have no statistics: the driver lacks VK_KHR_pipeline_executable_properties");
   if (!setup.uncounted.empty()) tell(catalogue::describe_uncounted(setup.uncounted));
 }
 
@@ -367,8 +367,9 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
     VkResult result = create_with(creation, setup);
     if (result != VK_SUCCESS && setup.regions.enabled) {
       link.put_back();
-      setup.refuse_regions(fmt::format("the device could not be created with it (VkResult {})",
-                                       static_cast<int>(result)));
+      setup.refuse_regions(fmt::format("vkCreateDevice with {} failed with {}",
+                                       VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
+                                       vk::result_name(result)));
       result = create_with(creation, setup);
     }
     if (result == VK_SUCCESS) {
@@ -380,8 +381,8 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
       return result;
     }
     link.put_back();
-    reason = fmt::format("it could not be created with {} (VkResult {})",
-                         VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, static_cast<int>(result));
+    reason = fmt::format("vkCreateDevice with {} failed with {}",
+                         VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, vk::result_name(result));
     setup.description.metrics.clear();
   }
   const VkResult result = create_bystander(creation);
@@ -400,7 +401,7 @@ PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
   const uint32_t timed = held ? kEndsTimes | kHoldsTimestamps : kEndsTimes;
   if (hook) return copies || (hook->condition & timed) != 0 ? hook->function : next;
   if (!copies || !name.starts_with("vkCmd")) return next;
-  stop_copies(device.context(), fmt::format("{} is not known", name));
+  stop_copies(device.context(), fmt::format("the capture does not know {}", name));
   return next;
 }
 

@@ -44,7 +44,7 @@ inline bool worth_another_try(VkResult result) {
 }
 
 inline std::string refusal_text(VkResult result) {
-  return "the driver refused it (" + vk::result_name(result) + ")";
+  return "the driver rejected it (" + vk::result_name(result) + ")";
 }
 
 // The device functions of VK_EXT_debug_utils (debug_utils.cpp). It is an instance extension: the

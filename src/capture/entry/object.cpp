@@ -445,8 +445,8 @@ VKAPI_ATTR VkResult VKAPI_CALL GetShaderBinaryDataEXT(VkDevice d, VkShaderEXT sh
       if (object && object->is_replacement) {
         device->connection().message(
             store::Severity::Warning,
-            "the application has read the binary of a shader that is replaced: if it stores "
-            "binaries, remove them, or its next run has the replacement, too");
+            "the application has read the binary of a replaced shader: if it stores binaries, "
+            "delete them, or its next run uses the replacement, too");
       }
     }
     return result;

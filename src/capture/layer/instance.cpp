@@ -62,7 +62,9 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next, CaptureSetti
       "vkCreateDebugUtilsMessengerEXT",
       table_.CreateDebugUtilsMessengerEXT(handle, &create, nullptr, &messenger_), messenger_);
   if (result != VK_SUCCESS) {
-    log(LogLevel::Warning, "reasons why something is not captured may be missing: {}",
+    log(LogLevel::Warning,
+        "the capture lacks the messages of layers and driver, which say why something is not "
+        "counted: {}",
         vk::take_own_failure(result).text());
   }
 }

@@ -52,21 +52,22 @@ bool can_leave(VkImageLayout layout) {
 std::string reason_against_copy(const FinalImage& image, const VkRect2D& area, uint32_t layers) {
   if (!image.view) return image.missing;
   const Image& of = image.view->image;
-  if (!of.readable) return "its image cannot be read";
+  if (!of.readable) return "its image cannot be copied";
   if (of.type != VK_IMAGE_TYPE_2D) return "its image is not two-dimensional";
   if (of.samples != VK_SAMPLE_COUNT_1_BIT && depth_aspects(of.format) != 0) {
-    return "its depth is multisampled";
+    return "its depth image is multisampled";
   }
   if (texel_bytes(of.format) == 0) {
-    return fmt::format("its image has format {}", static_cast<int>(of.format));
+    return fmt::format("the format of its image ({}) is not supported",
+                       static_cast<int>(of.format));
   }
-  if (!can_leave(image.layout)) return "its image is being shown";
+  if (!can_leave(image.layout)) return "the layout of its image does not allow a copy";
   const uint64_t pixels = uint64_t{area.extent.width} * area.extent.height;
   const uint64_t bytes = pixels * layers * texel_bytes(of.format);
   if (pixels == 0 || layers == 0) return "it has no area or no layer";
   if (pixels > store::stream::kMaxPicturePixels || bytes > kMaxBytes ||
       area.extent.width > kMaxWidth) {
-    return fmt::format("it is {} x {} pixels", area.extent.width, area.extent.height);
+    return fmt::format("{} x {} pixels are too many", area.extent.width, area.extent.height);
   }
   return {};
 }
@@ -191,7 +192,7 @@ std::optional<RecordedPicture> copy_picture(const DeviceTable& table, VkCommandB
   RecordedPicture picture{view.image.format, image.attachment, area.extent, layers, {}};
   const auto texels = pieces.cut(picture.row_bytes() * area.extent.height * layers);
   if (!texels) {
-    reason = "there is no memory for it";
+    reason = "out of memory";
     return std::nullopt;
   }
   picture.texels = *texels;
@@ -221,7 +222,7 @@ std::optional<RecordedPicture> copy_picture(const DeviceTable& table, VkCommandB
                                  {area.extent.width, area.extent.height, 1}};
     table.CmdCopyImageToBuffer(commands, source->image, source->layout, texels->buffer, 1, &copy);
   } else {
-    reason = "there is no memory for it";
+    reason = "out of memory";
   }
   std::swap(barrier.oldLayout, barrier.newLayout);
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;

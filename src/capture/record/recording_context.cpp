@@ -133,7 +133,7 @@ std::shared_ptr<Pipeline> ExecutionSets::make_pipeline(const Set& set, const Has
     add_line(pipeline->diagnostics, reasons);
   } else {
     pipeline->not_instrumented =
-        reasons.empty() ? "the capture does not know what the execution set holds" : reasons;
+        reasons.empty() ? "the capture does not know the contents of the execution set" : reasons;
   }
   pipeline->set_name(fmt::format("execution set of {} {}", count, set.noun));
   return pipeline;

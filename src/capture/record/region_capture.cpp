@@ -35,7 +35,7 @@ std::optional<RecordedRegions> RegionCapture::prepare(const PassShape& shape, Ho
     return std::nullopt;
   }
   if (count > store::stream::kMaxRegions) {
-    reason = fmt::format("it has {} regions", count);
+    reason = fmt::format("it has {} regions, too many for a capture", count);
     return std::nullopt;
   }
   regions.region_bytes =
@@ -43,7 +43,7 @@ std::optional<RecordedRegions> RegionCapture::prepare(const PassShape& shape, Ho
   regions.row_bytes = aligned(regions.columns * regions.region_bytes, setup_.row_alignment);
   const auto values = pieces.cut(regions.layer_bytes() * layers);
   if (!values) {
-    reason = "there is no memory for its values: " + vk::take_own_failure().text();
+    reason = "out of memory: " + vk::take_own_failure().text();
     return std::nullopt;
   }
   regions.values = *values;
@@ -53,7 +53,7 @@ std::optional<RecordedRegions> RegionCapture::prepare(const PassShape& shape, Ho
 
 void RegionCapture::prepare_draws(RecordedRegions& regions, HostPieces& pieces) const {
   if (!regions.shape.whole) {
-    regions.no_draws = "those of passes that are suspended count for the pass alone";
+    regions.no_draws = "draws of suspended passes are counted only with their pass";
     return;
   }
   constexpr uint64_t kPerRegion = 8, kMinCapacity = 16 << 10, kMaxBytes = 64 << 20;
@@ -63,7 +63,7 @@ void RegionCapture::prepare_draws(RecordedRegions& regions, HostPieces& pieces) 
       std::min(std::max(kPerRegion * places, kMinCapacity), kMaxBytes / entry);
   const auto draws = pieces.cut(sizeof(vk::RegionDrawsHeader) + capacity * entry);
   if (!draws) {
-    regions.no_draws = "there is no memory: " + vk::take_own_failure().text();
+    regions.no_draws = "out of memory: " + vk::take_own_failure().text();
     return;
   }
   regions.draws = *draws;
@@ -153,7 +153,7 @@ std::string reason_against_regions(const InstanceTable& table, VkPhysicalDevice 
   }
   return Features(table, device).address.bufferDeviceAddress == VK_TRUE
              ? ""
-             : "the driver has no buffer device addresses";
+             : "the driver lacks bufferDeviceAddress";
 }
 
 void read_counters(const InstanceTable& table, VkPhysicalDevice device, uint32_t family,
@@ -231,7 +231,7 @@ RegionSetup inspect_regions(const InstanceTable& table, VkPhysicalDevice device,
     read_properties(table, device, setup);
   }
   setup.enabled = !setup.counters.empty() && setup.region.width != 0 && setup.region.height != 0;
-  if (!setup.enabled) setup.reason = "it has no counters";
+  if (!setup.enabled) setup.reason = "no graphics queue has counters by region";
   const char* address = VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME;
   setup.add_address_extension =
       !enables_extension(info, address) && offers_extension(table, device, address);

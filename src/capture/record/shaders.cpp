@@ -257,8 +257,8 @@ std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindP
     const char* reason;
   };
   constexpr Text kTexts[] = {
-      {"execution set", "it was created by a function that the capture does not know"},
-      {"of unknown origin", "it was created by a function that the capture does not know"}};
+      {"execution set", "the capture does not know the function that created it"},
+      {"of unknown origin", "the capture does not know the function that created it"}};
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];
   if (!pipeline) {
@@ -282,7 +282,7 @@ std::vector<std::shared_ptr<Pipeline>> ShaderRegistry::take_new() {
 
 namespace {
 
-const char kUnknown[] = "it was created by a function that the capture does not know";
+const char kUnknown[] = "the capture does not know the function that created it";
 
 // Reasons are a part: equal shaders may be counted in one object and not in another.
 Hash128 key_of(VkPipelineBindPoint bind_point, const BoundShaders& shaders) {

@@ -128,10 +128,10 @@ void PacketBuilder::define(Shader& shader) {
   const std::span<const SpecializationConstant> constants = shader.constants;
   const auto sent = constants.first(std::min(constants.size(), stream::kMaxConstants));
   if (sent.size() < constants.size()) {
-    connection_.message(store::Severity::Warning,
-                        fmt::format("a shader has {} specialization constants; the capture has the "
-                                    "first {}",
-                                    constants.size(), sent.size()));
+    connection_.message(
+        store::Severity::Warning,
+        fmt::format("a shader has {} specialization constants; the capture stores the first {}",
+                    constants.size(), sent.size()));
   }
   add(stream::Shader{shader.id,
                      device_,

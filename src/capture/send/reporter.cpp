@@ -87,17 +87,17 @@ class PassDraws {
     if (header.draws != draws_.size())
       return fmt::format("{} draws were recorded, {} counted", draws_.size(), header.draws);
     if (header.counted < header.draws) {
-      return fmt::format("{} of {} draws of a pass are beyond its memory; larger regions need less",
+      return fmt::format("{} of {} draws of a pass exceed its memory; use larger regions",
                          header.draws - header.counted, header.draws);
     }
     if (header.entries > regions.draw_capacity) {
-      return fmt::format(
-          "{} of {} values of a pass are beyond its memory; larger regions need less",
-          header.entries - regions.draw_capacity, header.entries);
+      return fmt::format("{} of {} values of a pass exceed its memory; use larger regions",
+                         header.entries - regions.draw_capacity, header.entries);
     }
     const bool has_secondaries = std::ranges::any_of(
         recording.secondaries, [&](const RecordedSecondary& own) { return own.pass == pass; });
-    return has_secondaries ? "those in secondary command buffers count for the pass alone" : "";
+    return has_secondaries ? "draws in secondary command buffers are counted only with their pass"
+                           : "";
   }
 
   void send_draw(PacketBuilder& packet, std::span<const DrawEntry> entries, uint32_t layer) const {

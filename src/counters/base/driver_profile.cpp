@@ -19,13 +19,12 @@ constexpr Workaround kWorkarounds[] = {
      .also =
          [](const PhysicalDevice& gpu) { return gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode; },
      .seen = "26.2.6",
-     .driver_does =
-         "makes a slow loop over the lanes of each atomic operation, and one instruction "
-         "of an access to workgroup memory at the same place",
-     .layer_does = "compute shaders add up the counts of a workgroup in its memory, without "
-                   "atomics: the driver runs its subgroups in order, on one thread",
+     .driver_does = "executes an atomic operation in a slow loop over its lanes, but an access to "
+                    "one address of workgroup memory in one instruction",
+     .layer_does = "compute shaders sum the counts of a workgroup in workgroup memory without "
+                   "atomics, because the driver runs its subgroups in order on one thread",
      .reproduction = "`scripts/test-unstable --costs FILE ffmpeg`",
-     .goes = "when atomic operations take no longer"},
+     .goes = "when atomic operations are as fast"},
     {.flag = &DriverProfile::adds_up_push_constants,
      .name = "adds_up_push_constants",
      .driver = kLlvmpipe,
@@ -77,14 +76,14 @@ constexpr Workaround kWorkarounds[] = {
      .driver_does = "never runs fragments of several draws in one subgroup",
      .layer_does = "does not test for that",
      .reproduction = "`block_count_gpu_test`, `oracle_test` (small-code)",
-     .goes = "when the driver mixes draws: then it must"},
+     .goes = "when the driver mixes draws, because the layer must then test"},
     {.flag = &DriverProfile::limits_nesting,
      .name = "limits_nesting",
      .driver = kLlvmpipe,
      .driver_name = "llvmpipe",
      .seen = "22.3.6, 25.0.7",
      .driver_does = "computes wrong values or crashes where more than 80 conditionals are nested",
-     .layer_does = "does not instrument shaders that come near that",
+     .layer_does = "does not instrument shaders that would come near this limit",
      .reproduction = "`block_count_gpu_test --gtest_filter='*left_alone'`",
      .goes = "when the driver has no limit"},
     {.flag = &DriverProfile::loses_clock_bits,
@@ -103,7 +102,7 @@ constexpr Workaround kWorkarounds[] = {
      .before = VK_MAKE_API_VERSION(0, 25, 0, 0),
      .seen = "22.3.6",
      .driver_does = "executes both sides of every branch; fragments that write to memory in nested "
-                    "loops may not come to the code at their end",
+                    "loops may not reach the code at their end",
      .layer_does = "counters by region are added by one lane in a loop over the enabled counters; "
                    "primitives are counted only if a setting asks for it; with `--loops`, "
                    "`--values` or `--memory` each invocation adds to memory in each block, "
@@ -118,7 +117,7 @@ constexpr Workaround kWorkarounds[] = {
      .also =
          [](const PhysicalDevice& gpu) { return gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode; },
      .seen = "22.3.6, 25.0.7; with subgroups of at most 8 lanes",
-     .driver_does = "takes long to compile each instruction",
+     .driver_does = "compiles each instruction slowly",
      .layer_does = "shaders with few counters add them with short code",
      .reproduction = "`pipeline_cost`; bench/results/pipeline_cost.json",
      .goes = "when short code saves less than 5 % of creation"},

@@ -50,7 +50,7 @@ const PhysicalDevice& Instance::inspect(VkPhysicalDevice handle) {
     slot = std::make_unique<PhysicalDevice>(
         inspect_physical_device(next_, handle, versions_.raised, options_.force_emulation));
     if (!slot->native && !slot->missing.empty()) {
-      log(LogLevel::Info, "{}: its shaders are not instrumented: it lacks {}",
+      log(LogLevel::Info, "{}: shaders are not instrumented: the driver lacks {}",
           slot->properties.deviceName, fmt::join(slot->missing, ", "));
     }
   }

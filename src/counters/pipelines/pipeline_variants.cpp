@@ -336,7 +336,8 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   if (variant != variant.full()) {
     state.device.report(vk::take_own_failure(),
-                        "a pipeline counts all that it can, which is slower");
+                        "the driver rejected a pipeline's faster variant; the variant that counts "
+                        "everything replaces it");
     return VK_SUCCESS;  // which is tried next
   }
   report_notices(

@@ -440,7 +440,7 @@ Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
     numbers.location = instrumenter.find_free_location(*vertex, *fragment);
     const bool fits =
         numbers.location && *numbers.location < instrumenter.options().packed_draw_index_locations;
-    const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
+    const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no free location"};
     if (!counted) {
       if (instrument(*fragment, std::nullopt)) {
         return with_context(counted.error(), "fragment shader");

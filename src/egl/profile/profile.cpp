@@ -277,9 +277,7 @@ class Recorder {
 
   void warn_counters_are_taken() {
     if (std::exchange(warned_, true)) return;
-    sender_->warn(
-        "the program has acquired the counters itself: frames in which it had them are not "
-        "profiled");
+    sender_->warn("frames in which the program itself holds the counters are not profiled");
   }
 
   void finish() {

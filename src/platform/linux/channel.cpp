@@ -170,7 +170,7 @@ Status ChannelClient::send_first(std::span<const std::byte> bytes, SharedMemory&
   }
   const ssize_t sent = ::sendmsg(held_->socket.get(), &message, MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(bytes.size())) return {};
-  return Error{sent < 0 ? std::strerror(errno) : "the handshake was cut short"};
+  return Error{sent < 0 ? std::strerror(errno) : "the handshake was sent only in part"};
 }
 
 std::optional<size_t> ChannelClient::send_some(std::span<const std::byte> bytes) {

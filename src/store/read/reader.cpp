@@ -196,12 +196,11 @@ Result<FileHead> read_head(const std::string& path) {
 Status check_version(int64_t version) {
   if (version >= kOldestCaptureVersion && version <= kCaptureVersion) return {};
   if (version > kCaptureVersion) {
-    return Error{fmt::format("is a capture of format {}, newer than the {} that this tally reads",
-                             version, kCaptureVersion)};
+    return Error{fmt::format("capture has format {}; this tally reads formats up to {}", version,
+                             kCaptureVersion)};
   }
   return Error{
-      fmt::format("is a capture of format {}, older than the {} that this tally reads; "
-                  "capture again",
+      fmt::format("capture has format {}; this tally reads formats from {} on; capture again",
                   version, kOldestCaptureVersion)};
 }
 

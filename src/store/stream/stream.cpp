@@ -64,7 +64,7 @@ Status StreamDecoder::feed(std::span<const std::byte> bytes,
 Status StreamDecoder::take_handshake() {
   if (handshake_done_ || pending_.size() < kHandshakeBytes) return {};
   if (std::memcmp(pending_.data(), kStreamMagic.data(), kStreamMagic.size()) != 0) {
-    return Error{"the peer does not send a capture stream"};
+    return Error{"the peer sent something other than a capture stream"};
   }
   uint32_t version = 0;
   std::memcpy(&version, pending_.data() + kStreamMagic.size(), sizeof version);
@@ -85,7 +85,8 @@ Status StreamDecoder::take_messages(const std::function<Status(AnyMessage&)>& si
     std::memcpy(&size, pending_.data() + offset, sizeof size);
     const auto type = static_cast<uint8_t>(pending_[offset + kSizeBytes]);
     if (size == 0 || size > (type == kModuleType ? kMaxModuleBytes : kMaxMessageBytes)) {
-      status = Error{fmt::format("message of {} bytes in the capture stream", size)};
+      status = Error{
+          fmt::format("the capture stream has a message of {} bytes, which is not allowed", size)};
       break;
     }
     if (pending_.size() - offset - kSizeBytes < size) break;

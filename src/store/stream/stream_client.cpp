@@ -37,7 +37,7 @@ Status StreamClient::send_handshake() {
 // The receiver first reads what the lost connection holds.
 Status StreamClient::reconnect() {
   const auto token = ledger_.token();
-  if (!token) return Error{"there is no shared memory"};
+  if (!token) return Error{"the process shares no memory with `tally run`"};
   auto channel = TALLY_TRY(platform::ChannelClient::connect(name_));
   Bytes bytes;
   Resumption{*token, position_}.append_to(bytes);
@@ -51,11 +51,10 @@ bool StreamClient::is_connected() {
   if (channel_.is_open()) return true;
   const Status connected = reconnect();
   if (!connected) {
-    log_once(
-        LogLevel::Warning,
-        "nothing more is captured: the application has closed the capture's connection, and it "
-        "cannot be opened again: {}",
-        connected.error().message);
+    log_once(LogLevel::Warning,
+             "capturing stopped: the application closed the capture's connection, and Tally cannot "
+             "open it again: {}",
+             connected.error().message);
   }
   return connected.ok();
 }

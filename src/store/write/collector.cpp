@@ -171,11 +171,11 @@ void Collector::Loop::run() {
 
 void Collector::Loop::report_refused() {
   if (refused_ == 0) return;
-  writer_.add(MessageRow{
-      .time_ns = monotonic_ns(),
-      .severity = Severity::Warning,
-      .text = fmt::format("processes that were not captured, because {} others were connected: {}",
-                          kMaxConnections, refused_)});
+  writer_.add(
+      MessageRow{.time_ns = monotonic_ns(),
+                 .severity = Severity::Warning,
+                 .text = fmt::format("processes not captured because {} others were connected: {}",
+                                     kMaxConnections, refused_)});
 }
 
 const std::vector<ChannelServer::Incoming*>& Collector::Loop::channels() {
@@ -336,8 +336,8 @@ void Collector::Loop::drop(Connection& connection) {
   writer_.add(
       MessageRow{.time_ns = now,
                  .severity = Severity::Error,
-                 .text = fmt::format("the capture of process {} was ended: {}",
-                                     connection.ingest.pid(), connection.status.error().message)});
+                 .text = fmt::format("capturing process {} stopped: {}", connection.ingest.pid(),
+                                     connection.status.error().message)});
 }
 
 void Collector::Loop::report_dropped(const Connection& connection, int64_t now) {

@@ -324,7 +324,7 @@ TEST_F(CollectorTest, a_stream_without_a_handshake_leaves_no_process) {
   ASSERT_EQ(::send(socket.get(), "hello, receiver", 15, MSG_NOSIGNAL), 15);
   finish(std::chrono::milliseconds(100));
   EXPECT_EQ(number("SELECT count(*) FROM process"), 0);
-  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("does not send"));
+  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("other than a capture stream"));
 }
 
 TEST_F(CollectorTest, the_socket_is_for_this_user_alone_and_goes_away) {

@@ -344,7 +344,7 @@ Status Ingest::on(stream::PipelineStatistic& statistic) {
   ++definitions_;
   const Pipeline* pipeline = find(pipelines_, statistic.pipeline);
   if (!pipeline) return unknown("pipeline", statistic.pipeline);
-  if (!std::isfinite(statistic.value)) return Error{"a statistic that is no number"};
+  if (!std::isfinite(statistic.value)) return Error{"a statistic that is not a number"};
   PipelineStatisticRow row = row_of(statistic);
   row.pipeline = pipeline->row;
   writer_.add(row);

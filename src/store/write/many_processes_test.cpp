@@ -56,7 +56,7 @@ TEST_F(CollectorTest, processes_beyond_the_most_that_it_accepts_are_counted) {
   finish();
   EXPECT_EQ(collector_->progress().processes, kSockets);
   EXPECT_THAT(text("SELECT text FROM message WHERE text LIKE '%not captured%'"),
-              HasSubstr("because 256 others were connected: 3"));
+              HasSubstr("not captured because 256 others were connected: 3"));
 }
 
 // The thread of the receiver may not have run between.

@@ -286,9 +286,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
     const CopyableBuffer changed(*info, queries != nullptr);
     VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
     if (result < 0 && changed.is_changed()) {
-      queries->device.report(
-          {result, "vkCreateBuffer"},
-          "vkCreateBuffer(): a buffer is created without the usage that lets the layer copy it");
+      queries->device.report({result, "vkCreateBuffer"},
+                             "vkCreateBuffer(): the layer cannot copy a buffer, because the driver "
+                             "rejects the usage that a copy needs");
       result = next_of(device).CreateBuffer(device, info, allocator, buffer);
     }
     RegionState* regions = regions_of(device);

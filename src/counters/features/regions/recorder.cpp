@@ -219,8 +219,8 @@ void RegionRecorder::report_overflows() const {
     const uint32_t limit = pass.request.primitive_limit;
     state_.device.messages.notice(
         "TALLY-too-many-primitives", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_),
-        fmt::format("more than {} primitives touched a region: where fragment_primitives reads "
-                    "{}, the number may be larger (setting region_primitives)",
+        fmt::format("more than {} primitives touched a region: a fragment_primitives of {} may be "
+                    "too low; raise the setting region_primitives",
                     limit, limit));
   }
 }
@@ -254,11 +254,11 @@ void RegionSubmission::enter(VkQueue queue) {
 void RegionSubmission::report_timeout() const {
   const auto holder = ExclusiveMode::instance().holder();
   const std::string who = holder ? fmt::format("process {}", *holder) : "other work";
-  state_.device.messages.notice(
-      "TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
-      fmt::format("counters by region read 0: {} captured for longer than {} ms (setting "
-                  "exclusive_timeout)",
-                  who, state_.device.options.exclusive_timeout));
+  state_.device.messages.notice("TALLY-not-exclusive", VK_OBJECT_TYPE_DEVICE,
+                                state_.device.handle_bits(),
+                                fmt::format("counters by region read 0: {} used the GPU for more "
+                                            "than {} ms (setting exclusive_timeout)",
+                                            who, state_.device.options.exclusive_timeout));
 }
 
 // A submission of the layer's own tells when the work has completed.
@@ -284,7 +284,8 @@ void RegionSubmission::await_untracked(VkQueue queue) const {
   const vk::OwnFailure failure = vk::take_own_failure();
   if (!waits_for_host_ &&
       vk::own("vkQueueWaitIdle", state_.device.next.QueueWaitIdle(queue)) == VK_SUCCESS) {
-    state_.device.report(failure, "a submission with counters by region waits for its queue");
+    state_.device.report(failure,
+                         "the host waits for the queue of a submission with counters by region");
     return;
   }
   state_.device.messages.notice(
