@@ -73,11 +73,7 @@ Pipeline CountersTest::make_work(VkPipelineLayout layout, const void* next) {
 
 std::vector<std::pair<uint32_t, uint64_t>> CountersTest::measure(VkPipeline pipeline) {
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    dispatch(commands, pipeline, 2);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 2); });
   return invocations(instrumentation);
 }
 

@@ -47,7 +47,7 @@ ContextOptions with_instrumentation(ContextOptions options) {
   return options;
 }
 
-Instrumentation::Instrumentation(const Context& context) : context_(context) {
+Instrumentation::Instrumentation(Context& context) : context_(context) {
   const auto enumerate =
       reinterpret_cast<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
           vkGetInstanceProcAddr(context.instance(),

@@ -32,7 +32,7 @@ struct BlockValues {
 // One VkShaderInstrumentationARM.
 class Instrumentation {
  public:
-  explicit Instrumentation(const Context& context);
+  explicit Instrumentation(Context& context);
   ~Instrumentation();
   Instrumentation(const Instrumentation&) = delete;
   Instrumentation& operator=(const Instrumentation&) = delete;
@@ -40,6 +40,15 @@ class Instrumentation {
   VkShaderInstrumentationARM handle() const { return handle_; }
   void begin(VkCommandBuffer commands) const;
   void end(VkCommandBuffer commands) const;
+  // Runs the commands that `record` records, all of them measured.
+  template <typename Record>
+  void run(Record&& record) const {
+    context_.run([&](VkCommandBuffer commands) {
+      begin(commands);
+      record(commands);
+      end(commands);
+    });
+  }
   void clear() const;
   // Everything measured so far.
   std::vector<BlockValues> read() const;
@@ -47,7 +56,7 @@ class Instrumentation {
   size_t metric(std::string_view id) const;
 
  private:
-  const Context& context_;
+  Context& context_;
   VkShaderInstrumentationARM handle_ = VK_NULL_HANDLE;
   std::vector<std::string> metric_names_;
 };

@@ -35,19 +35,15 @@ TEST_F(DescriptorHeaps, dispatches_count_as_with_a_layout) {
       context(), {{VK_SHADER_STAGE_COMPUTE_BIT, add_comp}, layout, {}, 0, &kInstrument});
   const Instrumentation heaps(context());
   const Instrumentation sets(context());
-  context().run([&](VkCommandBuffer commands) {
-    heaps.begin(commands);
+  heaps.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, pipeline);
     for (const uint32_t groups : {3, 1}) dispatch_add(commands, values, groups, 5);
-    heaps.end(commands);
   });
-  context().run([&](VkCommandBuffer commands) {
-    sets.begin(commands);
+  sets.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, usual);
     const AddPush push{others.address(), 5};
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
     for (const uint32_t groups : {3, 1}) dispatch_groups(commands, groups);
-    sets.end(commands);
   });
   EXPECT_THAT(invocations(heaps), ElementsAre(Pair(0, 24), Pair(1, 8)));
   EXPECT_EQ(results(heaps), results(sets));
@@ -74,8 +70,7 @@ TEST_F(DescriptorHeaps, count_in_every_order_of_binds_and_push_data) {
   const Buffer values = make_values();
   const Pipeline pipeline = make_heap_compute(add_comp);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, pipeline);
     bind_resource_heap(commands);
     dispatch_add(commands, values, 1, 1);
@@ -86,7 +81,6 @@ TEST_F(DescriptorHeaps, count_in_every_order_of_binds_and_push_data) {
     dispatch_groups(commands, 3);
     push(commands, uint32_t{100}, offsetof(AddPush, add));
     dispatch_groups(commands, 4);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 32)));
@@ -97,8 +91,7 @@ TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
   const Buffer values = make_values();
   const Pipeline pipeline = make_heap_compute(add_comp);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     dispatch(commands, work().counting, 1, 7);
     bind_resource_heap(commands);
     vkCmdBindPipeline(commands, kCompute, pipeline);
@@ -107,7 +100,6 @@ TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
     vkCmdBindPipeline(commands, kCompute, pipeline);
     bind_resource_heap(commands);
     dispatch_add(commands, values, 2, 4);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 16)));

@@ -116,8 +116,7 @@ TEST_F(HeapMappings, to_push_data_and_through_them_are_read_and_counted) {
     pipelines.push_back(make_mapped(bound_comp, mappings));
   }
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     bind_resource_heap(commands);
     push(commands, pushed);
     uint32_t groups = 0;
@@ -125,7 +124,6 @@ TEST_F(HeapMappings, to_push_data_and_through_them_are_read_and_counted) {
       vkCmdBindPipeline(commands, kCompute, pipeline);
       dispatch_groups(commands, ++groups);
     }
-    instrumentation.end(commands);
   });
   EXPECT_THAT(results(instrumentation),
               ElementsAre(Pair(0, ElementsAre(8, 4, 8)), Pair(1, ElementsAre(16, 8, 16)),

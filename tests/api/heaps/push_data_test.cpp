@@ -136,15 +136,13 @@ TEST_F(PushDataOfPrograms, that_are_read_at_the_end_alone_are_counted) {
   const Pipeline far = make_heap_compute(code);
   const Pipeline near = make_heap_compute(add_comp);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     push(commands, AddPush{values.address(), 3});
     push(commands, uint32_t{100}, last);
     for (const Pipeline* const pipeline : {&near, &far, &near}) {
       vkCmdBindPipeline(commands, kCompute, *pipeline);
       dispatch_groups(commands, 1);
     }
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(1, 8), Pair(2, 8)));
   for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(values.as<uint32_t>()[i], 100 + added(i, 6)) << i;
@@ -160,8 +158,7 @@ TEST_F(PushDataOfPrograms, of_many_dispatches_are_those_of_each) {
     FullPush pushed = make_push(values.address());
     const Instrumentation instrumentation(context());
     uint32_t sum = 0;
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       vkCmdBindPipeline(commands, kCompute, full);
       for (uint32_t i = 0; i < kDispatches; ++i) {
         pushed.words[i % 62] = round + i;
@@ -169,7 +166,6 @@ TEST_F(PushDataOfPrograms, of_many_dispatches_are_those_of_each) {
         sum += pushed.sum();
         dispatch_groups(commands, 1);
       }
-      instrumentation.end(commands);
     });
     EXPECT_EQ(invocations(instrumentation).size(), kDispatches);
     expect_added(values, {{8, sum}});
@@ -431,8 +427,7 @@ TEST_F(PushDataOfStages, that_the_device_writes_to_a_full_block_are_left_alone_a
   std::memcpy(words.data() + 2, &at, sizeof at);
   words[63] = 10;
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     for (const bool from_set : {false, true}) {
       vkCmdBindPipeline(commands, kCompute, pipeline);
       words[0] = 2;
@@ -441,7 +436,6 @@ TEST_F(PushDataOfStages, that_the_device_writes_to_a_full_block_are_left_alone_a
       from_set ? of_set.execute(commands, nullptr, set) : bound.execute(commands, &names);
       full_barrier(commands);
     }
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 8)));
   EXPECT_TRUE(has_message("TALLY-generated-commands"));
@@ -478,8 +472,7 @@ TEST_F(PushDataOfMappings, at_the_end_are_read_and_counted) {
   const Pipeline full = make_heap_compute(full_comp);
   const Instrumentation instrumentation(context());
   uint32_t sum = 0;
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     for (size_t i = 0; i < pipelines.size(); ++i) {
       FullPush pushed = make_push(values.address());
       std::array<uint32_t, 64> words{};
@@ -500,7 +493,6 @@ TEST_F(PushDataOfMappings, at_the_end_are_read_and_counted) {
       vkCmdBindPipeline(commands, kCompute, full);
       dispatch_groups(commands, 1);
     }
-    instrumentation.end(commands);
   });
   EXPECT_EQ(invocations(instrumentation).size(), 3 * std::size(places));
   expect_added(values, {{8, sum}});
@@ -515,14 +507,12 @@ TEST_F(PushDataOfMappings, that_leave_no_room_are_left_alone_and_named) {
   const Pipeline near = make_heap_compute(add_comp);
   const FullPush pushed = make_push(values.address());
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     push(commands, pushed);
     for (const Pipeline* const pipeline : {&near, &crowded, &near}) {
       vkCmdBindPipeline(commands, kCompute, *pipeline);
       dispatch_groups(commands, 1);
     }
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 8)));
   expect_added(values, {{8, 2 * pushed.words[0] + pushed.words[61]}});
@@ -541,12 +531,10 @@ TEST_F(PushDataOfMappings, of_bindings_that_a_shader_lacks_take_no_room) {
   const Pipeline pipeline = make_mapped(bound_comp, mappings);
   const FullPush pushed = make_push(values.address());
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     push(commands, pushed);
     vkCmdBindPipeline(commands, kCompute, pipeline);
     dispatch_groups(commands, 1);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8)));
   expect_added(values, {{8, pushed.words[0]}});

@@ -67,13 +67,11 @@ TEST_F(HeapStages, generated_dispatches_count_with_push_data_of_their_own) {
   VkGeneratedCommandsPipelineInfoEXT names = {
       VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT, nullptr, pipeline};
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, pipeline);
     push(commands, uint64_t{values.address()}, 8);
     generated.execute(commands, &names);
     full_barrier(commands);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8 * (2 + 3 + 4))));
   for (uint32_t i = 0; i < 8; ++i) {

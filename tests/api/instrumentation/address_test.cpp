@@ -71,10 +71,8 @@ TEST_F(Address, both_ways_count_the_same) {
   for (const char* way : {"push_constant", "descriptor"}) {
     start({{"record_address", way}});
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       for (uint32_t groups : {1u, 3u, 100u}) dispatch(commands, work().counting, groups);
-      instrumentation.end(commands);
     });
     EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(1, 24), Pair(2, 800)))
         << way;
@@ -88,11 +86,8 @@ TEST_F(Address, graphics_find_their_records_through_the_descriptor_set) {
   const PipelineLayout layout = make_pipeline_layout(context());
   const Pipeline pipeline = make_orange(layout);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    draw_orange(commands, target, pipeline, 3);
-    instrumentation.end(commands);
-  });
+  instrumentation.run(
+      [&](VkCommandBuffer commands) { draw_orange(commands, target, pipeline, 3); });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 2).invocations(),
             64u * 64);
 }
@@ -117,13 +112,11 @@ TEST_F(Address, a_layout_full_of_push_constants_uses_the_descriptor_set) {
   const PipelineLayout layout = full_layout();
   const Pipeline wide = make_wide(layout);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, wide);
     work().set.bind(commands, layout);
     push_all(commands, layout, 30, 12);
     vkCmdDispatch(commands, 2, 1, 1);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16)));
   EXPECT_EQ(work().values.as<uint32_t>()[15], 42u);
@@ -133,15 +126,13 @@ TEST_F(Address, a_layout_with_room_for_neither_runs_uninstrumented_and_is_report
   const PipelineLayout layout = full_layout(max_sets() - 1);
   const Pipeline wide = make_wide(layout);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, wide);
     work().set.bind(commands, layout);
     push_all(commands, layout, 30, 12);
     vkCmdDispatch(commands, 2, 1, 1);
     full_barrier(commands);
     dispatch(commands, work().counting, 1);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(1, 8)));
   EXPECT_EQ(work().values.as<uint32_t>()[7], 42u + 3);
@@ -153,13 +144,11 @@ TEST_F(Address, with_push_constants_alone_a_full_layout_runs_uninstrumented) {
   const PipelineLayout layout = full_layout();
   const Pipeline wide = make_wide(layout);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, kCompute, wide);
     work().set.bind(commands, layout);
     push_all(commands, layout, 1, 2);
     vkCmdDispatch(commands, 1, 1, 1);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(instrumentation.read(), IsEmpty());
   EXPECT_EQ(work().values.as<uint32_t>()[0], 3u);
@@ -230,11 +219,7 @@ TEST_F(Address, a_layout_may_be_destroyed_once_the_pipeline_is_there) {
   layout.reset();
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    draw_orange(commands, target, pipeline);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { draw_orange(commands, target, pipeline); });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations(),
             64u * 64);
 }

@@ -47,13 +47,11 @@ class Commands : public CountersTest {
   // One render pass with the range around it.
   template <typename Draw>
   void measure_pass(const Instrumentation& instrumentation, VkPipeline pipeline, Draw&& draw) {
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       target().begin(commands);
       vkCmdBindPipeline(commands, kGraphics, pipeline);
       draw(commands);
       target().end(commands);
-      instrumentation.end(commands);
     });
   }
 
@@ -155,13 +153,11 @@ TEST_F(Commands, dispatches_with_a_base_and_from_a_buffer_are_counted) {
                                         {},
                                         VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
                                         &kInstrumentWithBase});
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     dispatch(commands, pipeline, 1);
     vkCmdDispatchBase(commands, 7, 0, 0, 2, 1, 1);
     full_barrier(commands);
     vkCmdDispatchIndirect(commands, arguments, 0);
-    instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(std::pair(0u, uint64_t{8}), std::pair(1u, uint64_t{16}),

@@ -286,11 +286,7 @@ TEST_F(Enumeration, the_validation_layer_below_is_heard) {
 TEST_F(Enumeration, an_application_of_vulkan_1_0_gets_the_extension) {
   start({}, {.api_version = VK_API_VERSION_1_0, .core_features = false});
   Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    dispatch(commands, work().counting, 4);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { dispatch(commands, work().counting, 4); });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
 }
 
@@ -324,11 +320,7 @@ TEST_F(Enumeration, functions_of_a_newer_core_version_than_the_applications_are_
 TEST_F(Enumeration, the_feature_works_without_any_other_feature_of_the_application) {
   start({}, {.core_features = false});
   Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    dispatch(commands, work().counting, 4);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { dispatch(commands, work().counting, 4); });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
 }
 

@@ -86,11 +86,7 @@ TEST_P(Everything, that_is_listed_can_be_enabled_together_and_commands_are_count
   const Pipeline orange = make_orange(layout);
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    draw_orange(commands, target, orange);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { draw_orange(commands, target, orange); });
   EXPECT_EQ(results(instrumentation).at(0).second.back(), 64u * 64u);
   for (uint32_t i = 0; i < 16; ++i) EXPECT_EQ(work().values.as<uint32_t>()[i], i % 2 ? 3u : 1u);
 }
@@ -130,11 +126,9 @@ class HiddenExtensions : public CountersTest {
   template <typename Run>
   std::vector<std::pair<uint32_t, uint64_t>> count(const Run& run) {
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       run(commands);
       full_barrier(commands);
-      instrumentation.end(commands);
     });
     return invocations(instrumentation);
   }
@@ -287,12 +281,10 @@ class HiddenDraws : public HiddenExtensions {
   Drawn count_draws(const Draw& draw) {
     const RenderTarget target(context());
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       target.begin(commands);
       draw(commands);
       target.end(commands);
-      instrumentation.end(commands);
     });
     Drawn drawn;
     for (const auto& [index, blocks] : results(instrumentation)) {

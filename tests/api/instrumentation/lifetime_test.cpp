@@ -60,11 +60,7 @@ TEST_F(Lifetime, values_survive_pipeline_layout_and_module) {
   {
     const PipelineLayout layout = make_pipeline_layout(context(), {{work().set.layout()}}, 4);
     const Pipeline pipeline = make_work(layout);
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      dispatch(commands, pipeline, 3);
-      instrumentation.end(commands);
-    });
+    instrumentation.run([&](VkCommandBuffer commands) { dispatch(commands, pipeline, 3); });
   }
   EXPECT_THAT(results(instrumentation),
               ElementsAre(std::pair(0u, std::vector<uint64_t>{24, 12, 24})));
@@ -172,11 +168,7 @@ TEST_F(Lifetime, several_queues_write_one_object) {
 TEST_F(Lifetime, two_devices_do_not_meet) {
   Context second(with_instrumentation());
   const Instrumentation here(context()), there(second);
-  context().run([&](VkCommandBuffer commands) {
-    here.begin(commands);
-    dispatch(commands, work().counting, 1);
-    here.end(commands);
-  });
+  here.run([&](VkCommandBuffer commands) { dispatch(commands, work().counting, 1); });
   EXPECT_THAT(invocations(here), ElementsAre(Pair(0, 8)));
   EXPECT_TRUE(there.read().empty());
 }

@@ -116,11 +116,7 @@ TEST_F(Memory, graphics_count_with_records_that_only_the_gpu_reaches) {
   const PipelineLayout layout = make_pipeline_layout(context());
   const Pipeline pipeline = make_orange(layout);
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    draw_orange(commands, target, pipeline);
-    instrumentation.end(commands);
-  });
+  instrumentation.run([&](VkCommandBuffer commands) { draw_orange(commands, target, pipeline); });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations(),
             64u * 64);
 }

@@ -111,8 +111,7 @@ TEST_F(NewestExtensions, fragment_shaders_of_a_custom_resolve_count) {
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
   const VkBeginCustomResolveInfoEXT begin{VK_STRUCTURE_TYPE_BEGIN_CUSTOM_RESOLVE_INFO_EXT};
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     target.begin(commands);
     vkCmdBindPipeline(commands, kGraphics, scene);
     vkCmdDraw(commands, 3, 1, 0, 0);
@@ -120,7 +119,6 @@ TEST_F(NewestExtensions, fragment_shaders_of_a_custom_resolve_count) {
     vkCmdBindPipeline(commands, kGraphics, resolve);
     vkCmdDraw(commands, 3, 1, 0, 0);
     target.end(commands);
-    instrumentation.end(commands);
   });
   const Results all = results(instrumentation);
   ASSERT_EQ(all.size(), 2u);

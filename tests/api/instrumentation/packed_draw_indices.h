@@ -110,12 +110,10 @@ class PackedDrawIndices : public CountersTest {
   // One pass in a range.
   template <typename Record>
   static void scene(Stage& stage, const Instrumentation& instrumentation, const Record& record) {
-    stage.context.run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       stage.target.begin(commands);
       record(commands);
       stage.target.end(commands);
-      instrumentation.end(commands);
     });
   }
   template <typename Record>

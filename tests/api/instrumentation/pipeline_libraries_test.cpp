@@ -135,11 +135,7 @@ class Libraries : public CountersTest {
   std::pair<uint64_t, uint64_t> measure_draw(const Pipeline& pipeline) {
     const RenderTarget target(context());
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      draw_orange(commands, target, pipeline);
-      instrumentation.end(commands);
-    });
+    instrumentation.run([&](VkCommandBuffer commands) { draw_orange(commands, target, pipeline); });
     // Half of 255 may be rounded up or down.
     EXPECT_THAT(target.read().at(0), AnyOf(0xff0080ffu, 0xff007fffu));
     return {Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert).invocations(),
@@ -288,11 +284,9 @@ TEST_F(Libraries, whole_pipelines_count_on_a_device_with_libraries) {
   const Pipeline pipeline = make_orange(layout);
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
+  instrumentation.run([&](VkCommandBuffer commands) {
     draw_orange(commands, target, pipeline);
     dispatch(commands, work().counting, 1);
-    instrumentation.end(commands);
   });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert, 0).invocations(),
             3u);

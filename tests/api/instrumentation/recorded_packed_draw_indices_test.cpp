@@ -107,8 +107,7 @@ TEST_F(RecordedPackedDrawIndices,
       draw_rows(commands, 2);
       draw_rows(commands, 3);
     });
-    stage.context.run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       bind(commands, pipeline);
       work.set.bind(commands, work.layout);
       vkCmdBindPipeline(commands, kCompute, counting);
@@ -120,7 +119,6 @@ TEST_F(RecordedPackedDrawIndices,
         stage.push(commands, 1, work.layout);
         vkCmdDispatch(commands, 1 + i, 1, 1);
       }
-      instrumentation.end(commands);
     });
   });
   EXPECT_THAT(results, ElementsAre(Drawn(0, rows(0, 1)), Drawn(1, rows(0, 2)), Drawn(2, rows(0, 3)),

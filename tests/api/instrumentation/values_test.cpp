@@ -14,11 +14,7 @@ class Values : public CountersTest {
  protected:
   template <typename Record>
   void measure(const Instrumentation& instrumentation, Record&& record) {
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      record(commands);
-      instrumentation.end(commands);
-    });
+    instrumentation.run([&](VkCommandBuffer commands) { record(commands); });
   }
   auto get_values() {
     return function<PFN_vkGetShaderInstrumentationValuesARM>("vkGetShaderInstrumentationValuesARM");
@@ -278,14 +274,12 @@ TEST_F(Values, every_way_of_counting_and_placing_gives_the_same) {
         const Work work(context());
         const Pipeline pipeline = make_work(work.layout);
         const Instrumentation instrumentation(context());
-        context().run([&](VkCommandBuffer commands) {
-          instrumentation.begin(commands);
+        instrumentation.run([&](VkCommandBuffer commands) {
           const uint32_t add = 1;
           vkCmdBindPipeline(commands, kCompute, pipeline);
           work.set.bind(commands, work.layout);
           vkCmdPushConstants(commands, work.layout, VK_SHADER_STAGE_ALL, 0, 4, &add);
           vkCmdDispatch(commands, 100, 1, 1);
-          instrumentation.end(commands);
         });
         EXPECT_THAT(results(instrumentation),
                     ElementsAre(std::pair(0u, std::vector<uint64_t>{800, 400, 800})))

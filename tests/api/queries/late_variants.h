@@ -32,12 +32,10 @@ class LateVariantsTest : public QueryTypes {
   uint64_t instrumented_fragments(const Draw& draw_all) {
     const RenderTarget target(context());
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       target.begin(commands);
       draw_all(commands);
       target.end(commands);
-      instrumentation.end(commands);
     });
     return Counts(instrumentation, kFragment, orange_frag).invocations();
   }

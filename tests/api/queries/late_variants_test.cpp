@@ -169,12 +169,10 @@ TEST_F(LateVariants, with_the_flag_that_cannot_be_made_are_said_once_and_the_pla
   for (int i = 0; i < 2; ++i) {
     const RenderTarget target(context());
     const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
+    instrumentation.run([&](VkCommandBuffer commands) {
       target.begin(commands);
       draw_with(pipeline)(commands);
       target.end(commands);
-      instrumentation.end(commands);
     });
     EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
     EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
