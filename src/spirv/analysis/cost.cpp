@@ -96,8 +96,7 @@ CostModel::CostModel(const Module& module) : module_(&module), types_(module) {
     }
   }
   if (buffer_blocks_.empty()) return;
-  const size_t end =
-      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  const size_t end = module.declarations_end();
   for (size_t index = 0; index < end; ++index) {
     const Instruction type = module.instruction(index);
     const bool is_array =

@@ -20,8 +20,7 @@ constexpr auto location_product = saturating_product<kTooMany>;
 class Locations {
  public:
   explicit Locations(const Module& module) : module_(module), types_(module) {
-    const size_t count =
-        module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+    const size_t count = module.declarations_end();
     extents_.reserve(count);
     for (size_t index = 0; index < count; ++index) {
       extents_.push_back(make(module.instruction(index)));
@@ -269,8 +268,7 @@ constexpr auto byte_product = saturating_product<kMaxBytes>;
 class Extents {
  public:
   explicit Extents(const Module& module) : module_(module), types_(module) {
-    const size_t count =
-        module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+    const size_t count = module.declarations_end();
     extents_.reserve(count);
     for (size_t index = 0; index < count; ++index) {
       extents_.push_back(make(module.instruction(index)));

@@ -232,17 +232,28 @@ TEST(LaunchInputs, the_place_in_an_array_matters_as_much_as_the_value) {
                          kVariable));
 }
 
-TEST(LaunchInputs, calls_pass_values_both_ways) {
-  constexpr std::string_view kCallee = R"(
-    %callee = OpFunction %u32 None %u32_of_u32
-    %given = OpFunctionParameter %u32
+struct CalleeType {
+  std::string_view result, type, parameter;
+};
+
+constexpr CalleeType kU32OfU32 = {"%u32", "%u32_of_u32", "%u32"};
+constexpr CalleeType kVoidOfPointer = {"%void", "%void_of_pointer", "%p_own"};
+
+// The function %callee with the parameter %given.
+std::string callee(const CalleeType& of, std::string_view body) {
+  return fmt::format(R"(
+    %callee = OpFunction {} None {}
+    %given = OpFunctionParameter {}
     %of_callee = OpLabel
     {}
-    OpReturnValue %result
-    OpFunctionEnd)";
-  const auto call = [&](std::string_view argument, std::string_view result) {
+    OpFunctionEnd)",
+                     of.result, of.type, of.parameter, body);
+}
+
+TEST(LaunchInputs, calls_pass_values_both_ways) {
+  const auto call = [](std::string_view argument, std::string_view result) {
     return inputs_of(fmt::format("{}\n%n = OpFunctionCall %u32 %callee %argument", argument), "",
-                     fmt::format(fmt::runtime(kCallee), result));
+                     callee(kU32OfU32, fmt::format("{}\nOpReturnValue %result", result)));
   };
   constexpr std::string_view kFromMemory = "%argument = OpLoad %u32 %shared";
   constexpr std::string_view kConstant = "%argument = OpCopyObject %u32 %one";
@@ -258,19 +269,15 @@ TEST(LaunchInputs, branches_of_callees_count) {
       %called = OpFunctionCall %u32 %callee %one
       %n = OpCopyObject %u32 %one)",
                      "",
-                     fmt::format(R"(
-      %callee = OpFunction %u32 None %u32_of_u32
-      %given = OpFunctionParameter %u32
-      %of_callee = OpLabel
+                     callee(kU32OfU32, fmt::format(R"(
       %selector = {}
       OpSelectionMerge %default None
       OpSwitch %selector %default 1 %case
       %case = OpLabel
       OpBranch %default
       %default = OpLabel
-      OpReturnValue %one
-      OpFunctionEnd)",
-                                 value));
+      OpReturnValue %one)",
+                                                   value)));
   };
   EXPECT_TRUE(branch_on("OpIAdd %u32 %given %one"));
   EXPECT_FALSE(branch_on("OpLoad %u32 %shared"));
@@ -282,15 +289,11 @@ TEST(LaunchInputs, a_callee_stores_through_its_pointer) {
       %called = OpFunctionCall %void %callee %own
       %n = OpLoad %u32 %own)",
                      "%own = OpVariable %p_own Function",
-                     fmt::format(R"(
-      %callee = OpFunction %void None %void_of_pointer
-      %where = OpFunctionParameter %p_own
-      %of_callee = OpLabel
+                     callee(kVoidOfPointer, fmt::format(R"(
       %value = {}
-      OpStore %where %value
-      OpReturn
-      OpFunctionEnd)",
-                                 value));
+      OpStore %given %value
+      OpReturn)",
+                                                        value)));
   };
   EXPECT_TRUE(store("OpCopyObject %u32 %one"));
   EXPECT_FALSE(store("OpLoad %u32 %shared"));

@@ -84,8 +84,7 @@ bool MemoryAccess::is_in_one(uint32_t unit) const {
 }
 
 MemoryAccesses::MemoryAccesses(const Module& module) : module_(module) {
-  const size_t end =
-      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  const size_t end = module.declarations_end();
   for (size_t i = 0; i < end; ++i) add_size(module.instruction(i));
 }
 

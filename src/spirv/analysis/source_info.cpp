@@ -45,8 +45,7 @@ std::string_view without_parameters(std::string_view name) {
 
 SourceInfo::SourceInfo(const Module& module)
     : module_(&module), text_left_(module.words().size() * sizeof(uint32_t)) {
-  const size_t end =
-      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  const size_t end = module.declarations_end();
   for (size_t index = 0; index < end; ++index) read(module.instruction(index));
   for (SourceFile& file : files_) {
     const std::string_view text = without_preamble(file.text);

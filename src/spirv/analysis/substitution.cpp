@@ -147,8 +147,7 @@ class InterfaceReader {
 
   Interface read() {
     find_used();
-    const size_t globals =
-        module_.functions().empty() ? module_.instruction_count() : module_.functions()[0].begin;
+    const size_t globals = module_.declarations_end();
     for (size_t i = 0; i < globals; ++i) {
       const Instruction instruction = module_.instruction(i);
       if (instruction.opcode() == Op::OpVariable && used_.contains(instruction.result_id()))

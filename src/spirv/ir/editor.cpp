@@ -44,8 +44,7 @@ bool is_shared(const Module& module, const Instruction& instruction) {
 }  // namespace
 
 Declarations::Declarations(const Module& module) {
-  const size_t end =
-      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  const size_t end = module.declarations_end();
   for (size_t index = 0; index < end; ++index) {
     const Instruction instruction = module.instruction(index);
     if (!is_shared(module, instruction)) continue;

@@ -290,8 +290,7 @@ TypeShape scalar(TypeShape::Kind kind, uint32_t width) {
 }  // namespace
 
 TypeTable::TypeTable(const Module& module) : module_(&module) {
-  const size_t count =
-      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  const size_t count = module.declarations_end();
   shapes_.reserve(count);
   for (size_t index = 0; index < count; ++index) {
     shapes_.push_back(make(module.instruction(index)));

@@ -180,6 +180,11 @@ class Module {
   uint32_t bound() const { return words_[3]; }
 
   size_t instruction_count() const { return offsets_.size() - 1; }
+  // The index of the first function's OpFunction; of one past the last instruction without
+  // functions.
+  size_t declarations_end() const {
+    return functions_.empty() ? instruction_count() : functions_.front().begin;
+  }
   Instruction instruction(size_t index) const;
   // First word of an instruction; of one past the last, the end of the module.
   uint32_t word_offset(size_t index) const { return offsets_[index]; }
