@@ -25,6 +25,22 @@ std::string OwnFailure::text() const {
   return std::string(what) + " failed with " + result_name(result);
 }
 
+std::vector<VkExtensionProperties> list_extensions(PFN_vkEnumerateDeviceExtensionProperties next,
+                                                   VkPhysicalDevice device) {
+  constexpr int kAttempts = 3;
+  std::vector<VkExtensionProperties> extensions;
+  VkResult result = VK_INCOMPLETE;
+  for (int failures = 0; result != VK_SUCCESS && failures < kAttempts;) {
+    uint32_t count = 0;
+    result = next(device, nullptr, &count, nullptr);
+    extensions.resize(count);
+    if (result == VK_SUCCESS) result = next(device, nullptr, &count, extensions.data());
+    if (own("vkEnumerateDeviceExtensionProperties", result) < 0) ++failures;
+    extensions.resize(result < 0 ? 0 : count);
+  }
+  return extensions;
+}
+
 std::string result_name(VkResult result) {
   switch (result) {
 #define TALLY_NAME(name) \

@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -92,6 +93,11 @@ VkResult wait_for_own_value(Table& next, VkDevice device, VkSemaphore semaphore,
       "vkWaitSemaphores", [&] { return next.WaitSemaphores(device, &info, timeout); }, ask,
       timeout);
 }
+
+// The extensions of a device. Tries again where the next layer refuses for want of memory; empty
+// where they cannot be enumerated.
+std::vector<VkExtensionProperties> list_extensions(PFN_vkEnumerateDeviceExtensionProperties next,
+                                                   VkPhysicalDevice device);
 
 // E.g. "VK_ERROR_OUT_OF_DEVICE_MEMORY"; "VkResult -1000174001" for rare ones.
 std::string result_name(VkResult result);

@@ -59,7 +59,8 @@ VkResult enumerate_extensions(VkPhysicalDevice device, uint32_t* count,
   if (!hides && !adds) {
     return instance->table().EnumerateDeviceExtensionProperties(device, nullptr, count, properties);
   }
-  std::vector<VkExtensionProperties> all = list_extensions(instance->table(), device);
+  std::vector<VkExtensionProperties> all =
+      vk::list_extensions(instance->table().EnumerateDeviceExtensionProperties, device);
   if (hides) {
     vk::hide_extensions(all);
     std::erase_if(all, [](const auto& extension) { return is_used(extension.extensionName); });

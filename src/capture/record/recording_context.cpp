@@ -24,12 +24,6 @@ Hash128 hash_of(VkPipelineBindPoint bind_point, const Entries& entries) {
   return hash_bytes(std::as_bytes(std::span(parts)));
 }
 
-void add_line(std::string& text, const std::string& line) {
-  if (line.empty() || text.find(line) != text.npos) return;
-  if (!text.empty()) text += "; ";
-  text += line;
-}
-
 }  // namespace
 
 ExecutionSets::Entry ExecutionSets::entry_of(VkPipeline handle) const {
@@ -126,11 +120,11 @@ std::shared_ptr<Pipeline> ExecutionSets::make_pipeline(const Set& set, const Has
     pipeline->shaders.insert(pipeline->shaders.end(), entry.shaders.begin(), entry.shaders.end());
     ++count;
     instrumented = instrumented || entry.not_instrumented.empty();
-    add_line(reasons, entry.not_instrumented);
-    add_line(pipeline->diagnostics, entry.diagnostics);
+    add_reason(reasons, entry.not_instrumented);
+    add_reason(pipeline->diagnostics, entry.diagnostics);
   }
   if (instrumented) {
-    add_line(pipeline->diagnostics, reasons);
+    add_reason(pipeline->diagnostics, reasons);
   } else {
     pipeline->not_instrumented =
         reasons.empty() ? "the capture does not know the contents of the execution set" : reasons;

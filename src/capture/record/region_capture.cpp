@@ -116,9 +116,6 @@ namespace {
 
 constexpr const char* kRegionExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
 
-// Attempts at an enumeration, which the driver may refuse for want of memory.
-constexpr int kAttempts = 3;
-
 struct Features {
   VkPhysicalDeviceBufferDeviceAddressFeatures address{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
@@ -188,27 +185,10 @@ void read_properties(const InstanceTable& table, VkPhysicalDevice device, Region
 
 }  // namespace
 
-std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
-                                                   VkPhysicalDevice device) {
-  std::vector<VkExtensionProperties> extensions;
-  VkResult result = VK_INCOMPLETE;
-  for (int failures = 0; result != VK_SUCCESS && failures < kAttempts;) {
-    uint32_t count = 0;
-    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
-    extensions.resize(count);
-    if (result == VK_SUCCESS) {
-      result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
-    }
-    if (vk::own("vkEnumerateDeviceExtensionProperties", result) < 0) ++failures;
-    extensions.resize(result < 0 ? 0 : count);
-  }
-  return extensions;
-}
-
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name) {
-  return std::ranges::any_of(list_extensions(table, device), [&](const VkExtensionProperties& one) {
-    return std::strcmp(one.extensionName, name) == 0;
-  });
+  return std::ranges::any_of(
+      vk::list_extensions(table.EnumerateDeviceExtensionProperties, device),
+      [&](const VkExtensionProperties& one) { return std::strcmp(one.extensionName, name) == 0; });
 }
 
 bool enables_extension(const VkDeviceCreateInfo& info, const char* name) {

@@ -129,9 +129,6 @@ class RegionBegin {
 
 // Checks the support of a device for VK_ARM_performance_counters_by_region before it is created.
 
-// The extensions of the next layer. Empty where they cannot be enumerated.
-std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
-                                                   VkPhysicalDevice device);
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name);
 bool enables_extension(const VkDeviceCreateInfo& info, const char* name);
 

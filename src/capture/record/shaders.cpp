@@ -296,13 +296,13 @@ Hash128 key_of(VkPipelineBindPoint bind_point, const BoundShaders& shaders) {
   return hash_bytes(std::as_bytes(std::span(parts)));
 }
 
-void add_line(std::string& text, const std::string& line) {
-  if (line.empty() || text.find(line) != text.npos) return;
-  if (!text.empty()) text += "; ";
-  text += line;
-}
-
 }  // namespace
+
+void add_reason(std::string& text, const std::string& reason) {
+  if (reason.empty() || text.find(reason) != text.npos) return;
+  if (!text.empty()) text += "; ";
+  text += reason;
+}
 
 std::shared_ptr<const ShaderObject> ShaderObjectRegistry::find(VkShaderEXT handle) const {
   if (handle == VK_NULL_HANDLE) return nullptr;
@@ -368,12 +368,12 @@ std::shared_ptr<Pipeline> ShaderObjectRegistry::make_pipeline(VkPipelineBindPoin
     const auto& parts = shader->draft.shaders;
     pipeline->shaders.insert(pipeline->shaders.end(), parts.begin(), parts.end());
     instrumented = instrumented || shader->not_instrumented.empty();
-    add_line(reasons, shader->not_instrumented);
-    add_line(pipeline->diagnostics, shader->diagnostics);
+    add_reason(reasons, shader->not_instrumented);
+    add_reason(pipeline->diagnostics, shader->diagnostics);
   }
   pipeline->find_launches();
   if (instrumented) {
-    add_line(pipeline->diagnostics, reasons);
+    add_reason(pipeline->diagnostics, reasons);
   } else {
     pipeline->not_instrumented = reasons;
   }

@@ -54,6 +54,9 @@ struct PrimitiveAssembly {
   bool operator==(const PrimitiveAssembly&) const = default;
 };
 
+// Adds a reason or message to those of a pipeline, unless it is one of them.
+void add_reason(std::string& text, const std::string& reason);
+
 struct Pipeline : InternedObject {
   explicit Pipeline(Id new_id) : InternedObject(stream::Named::Pipeline, new_id) {}
 

@@ -12,26 +12,6 @@
 namespace tally::counters {
 namespace {
 
-// Attempts at an enumeration, which the driver may refuse for want of memory.
-constexpr int kAttempts = 3;
-
-std::vector<VkExtensionProperties> list_extensions(const InstanceTable& next,
-                                                   VkPhysicalDevice handle) {
-  std::vector<VkExtensionProperties> extensions;
-  VkResult result = VK_INCOMPLETE;
-  for (int failures = 0; result != VK_SUCCESS && failures < kAttempts;) {
-    uint32_t count = 0;
-    result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, nullptr);
-    extensions.resize(count);
-    if (result == VK_SUCCESS) {
-      result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data());
-    }
-    if (vk::own("vkEnumerateDeviceExtensionProperties", result) < 0) ++failures;
-    extensions.resize(result < 0 ? 0 : count);
-  }
-  return extensions;
-}
-
 std::vector<VkQueueFamilyProperties> list_queue_families(const InstanceTable& next,
                                                          VkPhysicalDevice handle) {
   uint32_t count = 0;
@@ -221,7 +201,7 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
   next.GetPhysicalDeviceProperties(handle, &gpu.properties);
   next.GetPhysicalDeviceMemoryProperties(handle, &gpu.memory);
   gpu.queue_families = list_queue_families(next, handle);
-  gpu.extensions = list_extensions(next, handle);
+  gpu.extensions = vk::list_extensions(next.EnumerateDeviceExtensionProperties, handle);
   gpu.api_version = std::min(gpu.properties.apiVersion, instance_version);
   gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   gpu.native_regions =
