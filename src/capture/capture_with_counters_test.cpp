@@ -93,6 +93,22 @@ TEST(CaptureWithCounters, a_dispatch_that_repeats_often_is_counted_from_time_to_
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 200 * 32);
 }
 
+// Repetitions 33 to 199 without two that are counted again. All are timed up to the 64th.
+TEST(CaptureWithCounters, a_part_of_the_dispatches_that_repeat_often_is_timed) {
+  const char* const timed = "SELECT count(gpu_time_ns) FROM command";
+  const char* const sampled = "SELECT ifnull(sum(size), 0) FROM command_batch WHERE time_sample";
+  const Session session = run({.scenario = "often", .environment = kExecutionsOnly});
+  EXPECT_EQ(session.number(sampled), 199 - 32 - 2);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT time_sample) FROM command_batch"), 1);
+  EXPECT_GT(session.number(timed), 200 - (199 - 64 - 1));
+  EXPECT_LT(session.number(timed), 110);
+  auto environment = kExecutionsOnly;
+  environment["TALLY_TIMES"] = "draws";
+  const Session each = run({.scenario = "often", .environment = environment});
+  EXPECT_EQ(each.number(timed), 200);
+  EXPECT_EQ(each.number(sampled), 0);
+}
+
 TEST(CaptureWithCounters, conditional_dispatches_repeat_none_and_are_not_repeated) {
   const Session session(
       {.scenario = "conditional", .environment = kExecutionsOnly, .layers = kLayers});

@@ -160,6 +160,21 @@ void write_inlined_capture(const std::string& path) {
   scene.finish();
 }
 
+// Dispatches of two kinds that were not all timed, under two labels.
+void write_sampled_capture(const std::string& path) {
+  analysis::TestScene scene(path);
+  const RowId pipeline = scene.add_pipeline("p", "", scene.add_shader("1111", ""));
+  const RowId other = scene.add_pipeline("q", "", scene.add_shader("2222", ""));
+  for (int64_t frame = 0; frame < 2; ++frame) {
+    scene.begin_frame(frame);
+    scene.dispatch(pipeline, {}, 900, {1});
+    scene.dispatch_sampled(pipeline, 1, {80, {}, 100 + 7 * frame, {}, {}, 120});
+    scene.dispatch_sampled(other, 2, {5, {}, 8 + frame});
+    scene.dispatch_sampled(other, 3, {{}, 50});
+  }
+  scene.finish();
+}
+
 // Two frames of GL with a counter.
 void write_gl_capture(const std::string& path) {
   store::Writer writer = store::require(
@@ -193,6 +208,7 @@ int main(int argc, char** argv) {
   tally::test::write_sample_capture(folder + "/sample.tally");
   tally::test::write_calls_capture(folder + "/calls.tally");
   tally::test::write_inlined_capture(folder + "/inlined.tally");
+  tally::test::write_sampled_capture(folder + "/sampled.tally");
   tally::test::write_gl_capture(folder + "/gl.tally");
   return 0;
 }

@@ -101,6 +101,12 @@ test('the lines of inlined functions equal the JSON report, and so do their bran
   }
 });
 
+test('estimated GPU times and their errors equal the JSON report', async () => {
+  await compareAll(browser, kTally, capture('sampled'), report('sampled'), { tables: ['pass', 'pipeline', 'frame', 'draw', 'similar'] });
+  const rows = JSON.parse(execFileSync(kTally, ['report', '--by', 'pipeline', '--format', 'json', capture('sampled')])).tables[0].rows;
+  assert.deepEqual(rows.map((row) => row.gpu_time_error > 0), [true, true]);
+});
+
 test('the icicle has the tree of calls of the JSON report, and a function its callers and callees', async () => {
   const json = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'call-tree', capture('inlined')]));
   const grouped = (number) => number.toLocaleString('en-US');

@@ -169,7 +169,7 @@ CommandRows group_rows(const Model& model, Grouping grouping) {
   rows.same_call = grouping != Grouping::SamePipeline;
   rows.row_of.reserve(model.commands.size());
   const FirstUses first_uses = rows.grouped ? find_first_uses(model) : FirstUses();
-  std::map<std::array<uint32_t, 6>, uint32_t> row_of;
+  std::map<std::array<uint32_t, 7>, uint32_t> row_of;
   for (uint32_t c = 0; c < model.commands.size(); ++c) {
     const Command& command = model.commands[c];
     auto row = static_cast<uint32_t>(rows.first_of.size());
@@ -177,7 +177,7 @@ CommandRows group_rows(const Model& model, Grouping grouping) {
       const uint32_t call = rows.same_call ? command.call : uint32_t{model.is_draw(command)};
       row = row_of
                 .try_emplace({command.frame, command.pass, command.label, command.pipeline, call,
-                              uint32_t{first_uses.commands[c]}},
+                              uint32_t{first_uses.commands[c]}, command.estimated_from},
                              row)
                 .first->second;
     }
@@ -222,6 +222,7 @@ Status CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
   capture.tables.push_back(passes());
   capture.tables.push_back(commands(rows, set_of, footprints));
   capture.tables.push_back(span_table(model_, places_, in_.strings));
+  if (!model_.time_samples.empty()) capture.tables.push_back(time_samples());
   return {};
 }
 
@@ -511,6 +512,30 @@ DataTable CaptureEvents::commands(const CommandRows& rows, const std::vector<uin
                            runs_of[row]);
         });
   if (!footprints.empty()) add_footprints(table, footprints);
+  if (!model_.time_samples.empty()) add_estimates(rows, table);
+  return table;
+}
+
+void CaptureEvents::add_estimates(const CommandRows& rows, DataTable& table) const {
+  std::vector<uint64_t> commands(rows.first_of.size());
+  for (const uint32_t row : rows.row_of) ++commands[row];
+  DataColumn& sample = table.add("time_sample", Kind::Index);
+  DataColumn& estimated = table.add("estimated", Kind::Number);
+  for (uint32_t row = 0; row < rows.first_of.size(); ++row) {
+    const uint32_t from = model_.commands[rows.first_of[row]].estimated_from;
+    sample.push_index(from);
+    estimated.push(from == kNone ? 0 : commands[row]);
+  }
+}
+
+DataTable CaptureEvents::time_samples() const {
+  DataTable table("time_samples");
+  DataColumn& timed = table.add("timed", Kind::Number);
+  DataColumn& variance = table.add("variance", Kind::Real);
+  for (const TimeSample& sample : model_.time_samples) {
+    timed.push(sample.timed);
+    variance.push_real(sample.variance);
+  }
   return table;
 }
 

@@ -59,6 +59,8 @@ class CaptureEvents {
   // `footprints`: by row; empty: none was counted.
   DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of,
                      const std::vector<Footprint>& footprints) const;
+  void add_estimates(const CommandRows& rows, DataTable& table) const;
+  DataTable time_samples() const;
 
   const CaptureCode::Input& in_;
   const Model& model_;

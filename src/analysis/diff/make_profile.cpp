@@ -494,7 +494,7 @@ class ProfileBuilder {
     for (auto& [item, frames] : by_item) profile_.passes[item].time = spread_of(std::move(frames));
   }
 
-  // Without frames in which a command of the item has no time.
+  // Without frames in which a command of the item has no time of its own.
   void time_commands(const FirstUses& first_uses) {
     std::map<Item*, std::map<uint32_t, std::optional<uint64_t>>> times;  // by frame
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
@@ -502,7 +502,9 @@ class ProfileBuilder {
       Item* const item = commands_->item_of(c);
       if (!item) continue;
       std::optional<uint64_t>& sum = times[item].try_emplace(command.frame, 0).first->second;
-      if (command.gpu_time_ns.value_or(-1) < 0 || first_uses.commands[c]) sum.reset();
+      const bool measured =
+          command.estimated_from == kNone && command.gpu_time_ns.value_or(-1) >= 0;
+      if (!measured || first_uses.commands[c]) sum.reset();
       if (sum) *sum += static_cast<uint64_t>(*command.gpu_time_ns);
     }
     for (const auto& [item, frames] : times) {

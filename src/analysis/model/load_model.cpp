@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -332,7 +333,10 @@ class Timeline {
     if (status.ok()) status = load_executions();
     if (status.ok()) status = load_passes();
     if (status.ok()) status = load_commands();
-    if (status.ok()) order_commands();
+    if (status.ok()) {
+      estimate_times();
+      order_commands();
+    }
     return status;
   }
 
@@ -377,6 +381,7 @@ class Timeline {
     const uint64_t limit = std::max(kMaxCommands, model_.reader.file_size());
     bool fits = true;
     status = model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
+      add_to_sample(row);
       const auto place = executions_.find(row.execution);
       const uint32_t function = function_index.find(row.function);
       if (place == executions_.end() || function == kNone) return true;
@@ -437,10 +442,44 @@ class Timeline {
       place.submission->commands.push_back({row.execution, row.positions.at(i), number});
       const uint32_t label = model_.label_index.find(row.labels.at(i));
       const int64_t time = row.gpu_time_ns.at(i);
-      loaded_.push_back({place.submission->frame, 0,
-                         model_.calls.intern(function, names, parameters), batch.pipeline, pass,
-                         label != kNone ? label : place.submission->label, place.runs, assembly,
-                         time == store::Column::kNull ? std::nullopt : std::optional(time)});
+      Command& command = loaded_.emplace_back(Command{
+          place.submission->frame, 0, model_.calls.intern(function, names, parameters),
+          batch.pipeline, pass, label != kNone ? label : place.submission->label, place.runs,
+          assembly, time == store::Column::kNull ? std::nullopt : std::optional(time)});
+      if (!command.gpu_time_ns) command.estimated_from = sample_index_.find(row.time_sample);
+    }
+  }
+
+  // Welford's method: `variance` is the sum of squares until all commands are known.
+  void add_to_sample(const store::CommandBatchRow& row) {
+    if (!row.time_sample) return;
+    uint32_t index = sample_index_.find(row.time_sample);
+    if (index == kNone) {
+      index = static_cast<uint32_t>(model_.time_samples.size());
+      sample_index_.add(*row.time_sample, index);
+      model_.time_samples.emplace_back();
+    }
+    TimeSample& sample = model_.time_samples[index];
+    for (size_t i = 0; i < row.size; ++i) {
+      const int64_t time = row.gpu_time_ns.at(i);
+      if (time == store::Column::kNull || time < 0) continue;
+      const double difference = static_cast<double>(time) - sample.mean_ns;
+      sample.mean_ns += difference / static_cast<double>(++sample.timed);
+      sample.variance += difference * (static_cast<double>(time) - sample.mean_ns);
+    }
+  }
+
+  void estimate_times() {
+    for (TimeSample& sample : model_.time_samples)
+      if (sample.timed > 1) sample.variance /= static_cast<double>(sample.timed - 1);
+    for (Command& command : loaded_) {
+      if (command.estimated_from == kNone) continue;
+      const TimeSample& sample = model_.time_samples[command.estimated_from];
+      if (sample.timed > 1) {
+        command.gpu_time_ns = std::llround(sample.mean_ns);
+      } else {
+        command.estimated_from = kNone;
+      }
     }
   }
 
@@ -486,7 +525,7 @@ class Timeline {
   const Model::Detail detail_;
   std::map<store::RowId, Submission> submissions_;
   std::unordered_map<store::RowId, Place> executions_;
-  IdIndex pass_index_;
+  IdIndex pass_index_, sample_index_;
   std::vector<Command> loaded_;
   std::unordered_map<uint32_t, uint32_t> next_command_, next_pass_;  // by frame
 };

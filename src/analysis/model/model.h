@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -105,6 +106,32 @@ struct Command {
   uint32_t runs;  // number of executions that this one sums up
   PrimitiveAssembly assembly;
   std::optional<int64_t> gpu_time_ns;
+  // kNone: the time was measured. Else it is the mean of this sample.
+  uint32_t estimated_from = kNone;
+};
+
+// The dispatches of one CommandBatchRow::time_sample that were timed.
+struct TimeSample {
+  uint64_t timed = 0;
+  double mean_ns = 0;
+  double variance = 0;  // of one dispatch, in square nanoseconds
+};
+
+// The commands of a sum of GPU times whose times are estimated.
+class EstimatedTimes {
+ public:
+  // Does nothing for a measured time.
+  void add(const Command& command);
+  void add(const EstimatedTimes& other);
+  uint64_t commands() const;
+  // Of the sum, in nanoseconds: the means have an error, and the commands' own times differ from
+  // them. nullopt: all times were measured.
+  std::optional<double> standard_error(const std::vector<TimeSample>& samples) const;
+
+ private:
+  void add(uint32_t sample, uint64_t commands);
+
+  std::vector<std::pair<uint32_t, uint64_t>> of_samples_;  // in ascending order
 };
 
 // A batch of the capture. Its values belong to `commands`, in this order.
@@ -185,6 +212,7 @@ struct Model {
   std::vector<Pass> passes;                   // of selected frames
   std::vector<Command> commands;              // of selected frames
   std::vector<Batch> batches;                 // of selected frames
+  std::vector<TimeSample> time_samples;       // of all frames
   uint64_t dispatches_repeated = 0;           // of selected frames: CommandBatchRow::repeats
   std::vector<std::string> shader_names;      // by shader: see names.h
   std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized

@@ -117,7 +117,7 @@ class WorkFinder {
     }
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
       const Command& command = model_.commands[c];
-      if (command.pass == kNone && !first_uses.commands[c])
+      if (command.pass == kNone && !first_uses.commands[c] && command.estimated_from == kNone)
         note_time(result_.of_command[c], command.gpu_time_ns, command.runs);
     }
     for (uint32_t w = 0; w < times_.size(); ++w) {

@@ -66,6 +66,7 @@ void add_group(CommandGroup& sum, const CommandGroup& part) {
   sum.uncounted += part.uncounted;
   sum.untimed += part.untimed;
   add_time(sum.gpu_time_ns, part.gpu_time_ns);
+  sum.estimated.add(part.estimated);
   add_time(sum.first_use_ns, part.first_use_ns);
 }
 
@@ -107,6 +108,7 @@ class Grouper {
         command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     if (counted_with_pass) return;
     add_part(group, first_uses_.commands[index], command.gpu_time_ns);
+    if (!first_uses_.commands[index]) group.estimated.add(command);
   }
 
   void add_vertices(const Command& command, CommandGroup& group) const {

@@ -31,6 +31,7 @@ struct CommandGroup {
   uint64_t uncounted = 0;               // executions of commands without counts
   uint64_t untimed = 0;                 // commands and passes of the group without a GPU time
   std::optional<uint64_t> gpu_time_ns;  // without first uses of a pipeline
+  EstimatedTimes estimated;             // of gpu_time_ns
   std::optional<uint64_t> first_use_ns;
 };
 

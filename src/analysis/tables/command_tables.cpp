@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -269,20 +270,35 @@ class CommandTable {
         "pipelines",
         [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
         Unit::Nanoseconds));
-    fields.back().column.lacking = count_untimed();
-    fields.back().column.lacking_because =
-        by_ == GroupBy::Command || by_ == GroupBy::Pipeline
-            ? "what is in a pass is timed with its pass (--by pass), unless tally run has "
-              "--times draws"
-            : "the device measured no time for a part of them";
+    const auto lacks_times = [&] {
+      fields.back().column.lacking = count_untimed();
+      fields.back().column.lacking_because =
+          by_ == GroupBy::Command || by_ == GroupBy::Pipeline
+              ? "what is in a pass is timed with its pass (--by pass), unless tally run has "
+                "--times draws"
+              : "the device measured no time for a part of them";
+    };
+    lacks_times();
+    if (!model_.time_samples.empty()) {
+      Field error = value_field(
+          "gpu_time_error", "± time",
+          "standard error of GPU time: dispatches that were not timed have the mean time of equal "
+          "ones; empty: all were timed",
+          [this, group](size_t g) -> Cell {
+            const auto error = group(g).estimated.standard_error(model_.time_samples);
+            return error ? Cell(static_cast<uint64_t>(std::llround(*error))) : Cell();
+          },
+          Unit::Nanoseconds);
+      error.column.adds_up = false;
+      fields.push_back(std::move(error));
+    }
     fields.push_back(value_field(
         "first_use_time", "first use",
         "GPU time of commands that use a pipeline for the first time in the capture; not part of "
         "GPU time",
         [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
         Unit::Nanoseconds));
-    fields.back().column.lacking = count_untimed();
-    fields.back().column.lacking_because = fields[fields.size() - 2].column.lacking_because;
+    lacks_times();
     add_predicted_times(fields);
     const bool single = by_ == GroupBy::Command && !merged_;
     if (!single) {

@@ -127,6 +127,50 @@ TEST_F(Tables, label_paths_are_complete_up_to_16_names) {
   EXPECT_EQ(paths.path(kNone), "");
 }
 
+// 80, 100 and 120 ns have the mean 100 and the variance 400; 5 and 7 ns the mean 6 and the
+// variance 2. The error of n estimates is sqrt(variance * (n * n / timed + n)).
+TEST_F(Tables, a_dispatch_that_was_not_timed_has_the_mean_of_its_sample_with_an_error) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId one = scene.add_pipeline("p1", "one", shader),
+                two = scene.add_pipeline("p2", "two", shader),
+                three = scene.add_pipeline("p3", "three", shader);
+    scene.begin_frame(0);
+    scene.dispatch_sampled(one, 1, {80, 100, {}, 120});
+    scene.dispatch_sampled(one, 2, {5, {}, {}});
+    scene.dispatch_sampled(two, 1, {{}});
+    scene.dispatch_sampled(three, 3, {9, {}});
+    scene.begin_frame(1);
+    scene.dispatch_sampled(one, 2, {7});
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Pipeline, {.sort = "gpu_time"}));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(cell(table, 0, "pipeline"), Cell("one"));
+  EXPECT_EQ(cell(table, 0, "gpu_time"), Cell(uint64_t{100 + 120 + 100 + 5 + 6 + 6 + 7}))
+      << "and a first use of 80";
+  EXPECT_EQ(cell(table, 0, "gpu_time_error"), Cell(uint64_t{23}))
+      << "sqrt(400 * (1 / 3 + 1) + 2 * (4 / 2 + 2))";
+  for (size_t row : {1, 2}) {
+    EXPECT_EQ(cell(table, row, "gpu_time"), Cell()) << "a first use, or one time without an error";
+    EXPECT_EQ(cell(table, row, "gpu_time_error"), Cell());
+  }
+  const Table each = require(analyzer.table(By::Draw, {.each = true}));
+  EXPECT_EQ(cell(each, 2, "gpu_time"), Cell(uint64_t{100}));
+  EXPECT_EQ(cell(each, 2, "gpu_time_error"), Cell(uint64_t{23})) << "sqrt(400 * (1 / 3 + 1))";
+  EXPECT_EQ(cell(each, 3, "gpu_time_error"), Cell()) << "measured";
+  EXPECT_EQ(cell(each, 9, "gpu_time"), Cell());
+  const Summary summary = summarize(analyzer.model());
+  EXPECT_EQ(summary.times_estimated, 4u);
+  // Its sample is of all frames.
+  Analyzer first_frame = open({.frames = FrameRange{0, 0}, .shader = {}});
+  const Table frame = require(first_frame.table(By::Frame, {}));
+  EXPECT_EQ(cell(frame, 0, "gpu_time_error"), Cell(uint64_t{23}))
+      << "sqrt(400 * (1 / 3 + 1) + 2 * (4 / 2 + 2))";
+}
+
 TEST_F(Tables, gpu_time_of_first_uses_is_separate_and_their_frames_are_not_warm) {
   {
     TestScene scene(file_);

@@ -237,6 +237,18 @@ std::vector<FrameRange> find_warm_frames(const Model& model) {
   return ranges;
 }
 
+void add_estimated_times(const Model& model, Summary& summary) {
+  EstimatedTimes estimated;
+  for (const Command& command : model.commands) {
+    if (command.pass != kNone) continue;
+    estimated.add(command);
+    summary.dispatch_time_ns +=
+        static_cast<double>(std::max<int64_t>(command.gpu_time_ns.value_or(0), 0));
+  }
+  summary.times_estimated = estimated.commands();
+  summary.dispatch_time_error_ns = estimated.standard_error(model.time_samples).value_or(0);
+}
+
 }  // namespace
 
 Summary summarize(const Model& model) {
@@ -266,6 +278,7 @@ Summary summarize(const Model& model) {
   summary.warm_frames = find_warm_frames(model);
   Counter(model, summary).run();
   summary.dispatches_repeated = model.dispatches_repeated;
+  add_estimated_times(model, summary);
   summary.messages = model.messages;
   return summary;
 }

@@ -60,6 +60,11 @@ struct Summary {
   uint64_t draws = 0;
   uint64_t dispatches = 0;
   uint64_t dispatches_repeated = 0;  // of them: with the counts of an equal one
+  // Those whose GPU time is estimated, and the sum of all GPU times of dispatches with its standard
+  // error.
+  uint64_t times_estimated = 0;
+  double dispatch_time_ns = 0;
+  double dispatch_time_error_ns = 0;
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
   bool has_names = true;  // a shader that ran, or a pipeline of it, has a name; or none ran

@@ -178,6 +178,15 @@ void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
   }
 }
 
+void TestScene::dispatch_sampled(RowId pipeline, RowId sample,
+                                 const std::vector<std::optional<int64_t>>& gpu_times_ns) {
+  for (const std::optional<int64_t> time : gpu_times_ns) {
+    sample_ = sample;
+    dispatch(pipeline, {}, time, {1});
+    sample_.reset();
+  }
+}
+
 void TestScene::add_dispatch(RowId pipeline, std::optional<RowId> label,
                              std::optional<int64_t> gpu_time_ns, bool counted) {
   const RowId function =
@@ -192,7 +201,9 @@ void TestScene::add_dispatch(RowId pipeline, std::optional<RowId> label,
                              .positions = {{position_++}},
                              .labels = {{label.value_or(store::Column::kNull)}},
                              .parameters = {{"groupCountX", {{4}}}},
-                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
+                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}},
+                             .repeats = sample_.has_value(),
+                             .time_sample = sample_});
 }
 
 void TestScene::set_value(uint32_t block, RowId metric, uint64_t value) {

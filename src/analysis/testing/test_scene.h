@@ -40,6 +40,10 @@ class TestScene {
   void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                 const std::vector<uint64_t>& executions);
   void dispatch_uncounted(RowId pipeline);
+  // Dispatches of which those with a time stand for the others of `sample`. Each executes block 0
+  // once.
+  void dispatch_sampled(RowId pipeline, RowId sample,
+                        const std::vector<std::optional<int64_t>>& gpu_times_ns);
   // A pass of 24x16 pixels, which all later dispatches of the frame belong to.
   RowId begin_pass(std::optional<int64_t> gpu_time_ns);
   // The values of counters in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
@@ -60,7 +64,7 @@ class TestScene {
   void add_dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                     bool counted);
 
-  std::optional<RowId> pass_;
+  std::optional<RowId> pass_, sample_;
   uint32_t metrics_ = 0;
   std::vector<uint64_t> costs_;  // instructions by block
   int64_t position_ = 0, number_ = 0;

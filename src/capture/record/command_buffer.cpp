@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "base/hash.h"
 #include "capture/record/recording_context.h"
 #include "vk/handles.h"
 #include "vk/own_call.h"
@@ -173,6 +174,15 @@ void BoundPipelines::set_generated(VkPipelineBindPoint bind_point, VkIndirectExe
   note_bound(generated_);
 }
 
+namespace {
+
+// True for one of 16 recordings, at random, so that no period of the application's is met.
+bool is_chosen(int64_t recording) {
+  return hash_combine(0, static_cast<uint64_t>(recording)) % 16 == 0;
+}
+
+}  // namespace
+
 CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
                              const CommandPool& pool)
     : context_(context),
@@ -273,6 +283,7 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   if (once && !context_.frames().recording_soon()) return copy_.release();
   if (!begin_counting(info, once)) return;
   recording_ = make_recording();
+  times_repetitions_ = is_chosen(recording_->number());
   contents_->set_recording(recording_, copy_.recording());
 }
 
@@ -414,22 +425,25 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   const bool wanted = measures && pipeline && pipeline->instrumented();
   Launch* const launch =
       wanted && measurable() ? find_launch(function, parameters, *pipeline) : nullptr;
-  const bool known = launch && launch->is_known();
-  if (known) {
+  const Launch::Turn turn = launch ? launch->next(times_repetitions_) : Launch::Turn();
+  if (!turn.counted) {
     deactivate();
   } else if (wanted) {
     activate();
   } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
   }
-  CommandRun command{.function = function, .launch = launch, .label = label()};
+  const bool samples = passes_.samples_times();
+  CommandRun command{
+      .function = function, .launch = launch, .sampled = samples && turn.sampled, .label = label()};
   // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   needs_barrier_ = needs_barrier_ || active_;
-  if (wanted && !known) command.result = result;
+  if (wanted && turn.counted) command.result = result;
   command.set_assembly(bound_.assembly());
   passes_.place(command);
-  const std::optional<TimeIndex> time = passes_.begin_command_time(target());
+  const std::optional<TimeIndex> time =
+      passes_.begin_command_time(target(), !samples || turn.timed);
   if (time) command.times = *time;
   recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return time;

@@ -365,6 +365,7 @@ class CommandBuffer {
   BoundPipelines bound_;
   PushConstants push_constants_;
   bool conditional_ = false;
+  bool times_repetitions_ = false;  // all of them
   LabelStack labels_;
 
   // Where frames end at labels. They also do where nothing is recorded.

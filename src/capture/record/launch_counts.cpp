@@ -49,6 +49,12 @@ bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
   return true;
 }
 
+Launch::Launch(const LaunchKey& key)
+    : key_(key), number_([] {
+        static std::atomic<uint64_t> last = 0;
+        return last.fetch_add(1, std::memory_order_relaxed) + 1;
+      }()) {}
+
 bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   const std::lock_guard lock(mutex_);
   if (counted_.load(std::memory_order_relaxed))

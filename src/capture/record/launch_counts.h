@@ -2,7 +2,8 @@
 // shader executes depend on its workgroups and on push constants alone
 // (spirv/analysis/launch_inputs.h), a dispatch is counted once. Later ones with equal inputs run
 // the plain shader, and have the counts of the first. Some of these are counted all the same, and
-// compared: if the counts differ, all dispatches of the pipeline are counted from then on.
+// compared: if the counts differ, all dispatches of the pipeline are counted from then on. Of the
+// uncounted ones that repeat often, a random sample is timed, and stands for the others.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -72,7 +73,7 @@ class LaunchKey {
 // The dispatches of a pipeline that have one key. Thread-safe.
 class Launch {
  public:
-  explicit Launch(const LaunchKey& key) : key_(key) {}
+  explicit Launch(const LaunchKey& key);
 
   const LaunchKey& key() const { return key_; }
   // The metric blocks of one dispatch; empty: it was not counted yet.
@@ -82,13 +83,31 @@ class Launch {
   }
   // Takes the counts of one execution. False if they differ from those of an earlier one.
   bool learn(std::span<const uint64_t> words, size_t block_words);
-  // True if the next dispatch need not be counted.
-  bool is_known() {
-    return counted_.load(std::memory_order_acquire) &&
-           !is_checked(uses_.fetch_add(1, std::memory_order_relaxed) + 1);
+  // How the next dispatch is measured.
+  struct Turn {
+    bool counted = true;
+    // It belongs to the dispatches whose mean time is that of those that are not timed.
+    bool sampled = false;
+    bool timed = true;
+  };
+  // `chosen`: everything in the dispatch's command buffer is timed.
+  Turn next(bool chosen) {
+    if (!counted_.load(std::memory_order_acquire)) return {};
+    const uint32_t repetition = uses_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (is_checked(repetition)) return {};
+    return {.counted = false,
+            .sampled = repetition > kWarmUp,
+            .timed = chosen || repetition <= kAllTimed};
   }
+  // Identifies the launch in the process; not 0.
+  uint64_t number() const { return number_; }
 
  private:
+  // Times of the first repetitions are not typical: clocks and caches change.
+  static constexpr uint32_t kWarmUp = 32;
+  // So at least 30 times stand for the others, without repetitions that are counted.
+  static constexpr uint32_t kAllTimed = 64;
+
   // The 16th, 32nd, 64th ... repetition, and each 1024th one.
   static bool is_checked(uint32_t repetition) {
     return repetition >= 16 && (std::has_single_bit(repetition) || repetition % 1024 == 0);
@@ -97,6 +116,7 @@ class Launch {
   std::atomic<bool> counted_ = false;
   std::atomic<uint32_t> uses_ = 0;
   const LaunchKey key_;
+  const uint64_t number_;
   std::mutex mutex_;             // held by the thread that learns
   std::vector<uint64_t> words_;  // constant once counted_ is true
 };

@@ -47,13 +47,35 @@ TEST(Launches, push_constants_beyond_those_that_are_kept_share_nothing) {
 TEST(Launches, a_launch_is_known_once_it_was_counted_but_some_repetitions_are_counted_again) {
   Launches launches({});
   Launch* const launch = launches.find({1, 1, 1}, {});
-  EXPECT_FALSE(launch->is_known());
+  EXPECT_TRUE(launch->next(false).counted);
   EXPECT_TRUE(launch->counts().empty());
   ASSERT_TRUE(launch->learn(Words{0, 0, 12}, kBlockWords));
   int known = 0;
-  for (int i = 0; i < 4096; ++i) known += launch->is_known();
+  for (int i = 0; i < 4096; ++i) known += !launch->next(false).counted;
   EXPECT_EQ(known, 4096 - 7 - 3) << "not 16, 32 ... 1024, 2048, 3072 and 4096";
   EXPECT_EQ(launch->counts()[2], 12u);
+}
+
+TEST(Launches, frequent_repetitions_are_timed_where_their_command_buffer_is_chosen) {
+  Launches launches({});
+  Launch* const launch = launches.find({1, 1, 1}, {});
+  EXPECT_NE(launch->number(), launches.find({2, 1, 1}, {})->number());
+  launch->learn(Words{0, 0, 12}, kBlockWords);
+  int timed_for_others = 0, not_timed = 0;
+  for (int i = 1; i <= 200; ++i) {
+    const bool chosen = i > 100 && i % 10 == 0;
+    const Launch::Turn turn = launch->next(chosen);
+    if (i == 16 || i == 32 || i == 64 || i == 128) {
+      EXPECT_TRUE(turn.counted && turn.timed && !turn.sampled) << "a counted one takes longer";
+      continue;
+    }
+    EXPECT_EQ(turn.sampled, i > 32) << i;
+    EXPECT_EQ(turn.timed, i <= 64 || chosen) << i;
+    timed_for_others += turn.sampled && turn.timed;
+    not_timed += !turn.timed;
+  }
+  EXPECT_EQ(timed_for_others, 31 + 10);
+  EXPECT_EQ(not_timed, 136 - 1 - 10);
 }
 
 TEST(Launches, counts_that_differ_are_told_and_end_the_sharing) {

@@ -70,8 +70,14 @@ TimestampPlace PassRecorder::timestamp_place() const {
   return {.in_pass = true, .views = std::max(views, 1u)};
 }
 
-std::optional<TimeIndex> PassRecorder::begin_command_time(const PassTarget& to) {
-  if (scope_ == Scope::Outside || times_ == Times::Draws) return begin_time(to);
+bool PassRecorder::samples_times() const {
+  return times_ == Times::Passes && !context_.connection().settings().live_counters;
+}
+
+std::optional<TimeIndex> PassRecorder::begin_command_time(const PassTarget& to, bool timed) {
+  if (scope_ != Scope::Outside && times_ != Times::Draws) return std::nullopt;
+  if (timed) return begin_time(to);
+  to.recording.timestamps.separate();
   return std::nullopt;
 }
 

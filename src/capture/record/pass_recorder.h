@@ -62,8 +62,11 @@ class PassRecorder {
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
-  // The time of a draw in the open pass, or of a command outside of passes.
-  std::optional<TimeIndex> begin_command_time(const PassTarget& to);
+  // True if some repetitions of a dispatch are timed for all. The live counters add up all times.
+  bool samples_times() const;
+  // The time of a draw in the open pass, or of a command outside of passes; null if it is not
+  // `timed`.
+  std::optional<TimeIndex> begin_command_time(const PassTarget& to, bool timed);
   void end_command_time(const PassTarget& to, TimeIndex time, bool dispatches) const;
 
  private:

@@ -151,7 +151,7 @@ bool CommandRun::continues_with(const CommandRun& command) const {
   return goes_on(result, command.result) && goes_on(times, command.times) &&
          function == command.function && pass_of == command.pass_of && pass == command.pass &&
          subpass == command.subpass && pipeline == command.pipeline && launch == command.launch &&
-         label == command.label && topology == command.topology &&
+         sampled == command.sampled && label == command.label && topology == command.topology &&
          primitive_restart == command.primitive_restart &&
          patch_control_points == command.patch_control_points;
 }

@@ -182,6 +182,7 @@ struct CommandRun {
   uint32_t result = kNone;    // of the first command; index over all objects of the recording
   uint32_t times = kNone;     // TimeIndex of the first command
   Launch* launch = nullptr;   // of the pipeline
+  bool sampled = false;       // the times of some of the launch's dispatches stand for all
   const Label* label = nullptr;
   // These are known for draws of vertices.
   uint16_t topology = kNoTopology;  // VkPrimitiveTopology

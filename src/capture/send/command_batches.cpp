@@ -114,6 +114,7 @@ stream::CommandBatch CommandBatches::describe(const Head& head) const {
                                .subpass = head.subpass,
                                .counted = head.counted,
                                .repeats = head.repeats,
+                               .time_sample = head.time_sample,
                                .primitive_restart = head.primitive_restart,
                                .patch_control_points = head.patch_control_points};
   if (head.topology != CommandRun::kNoTopology) message.topology = head.topology;
@@ -157,6 +158,7 @@ CommandBatches::Head CommandBatches::head_of(const CommandSlice& slice) const {
             .primitive_restart = run.primitive_restart,
             .counted = !slice.words.empty(),
             .repeats = run.repeats(),
+            .time_sample = run.sampled ? run.launch->number() : 0,
             .read = run.result != CommandRun::kNone && !slice.unread};
   if (run.pipeline != CommandRun::kNone) {
     head.pipeline = execution_.recording->pipelines[run.pipeline].get();

@@ -88,7 +88,8 @@ class CommandBatches {
     bool primitive_restart = false;
     bool counted = false;
     bool repeats = false;
-    bool read = false;  // the driver returned what it has counted, if anything
+    uint64_t time_sample = 0;  // the number of a launch
+    bool read = false;         // the driver returned what it has counted, if anything
     bool operator==(const Head&) const = default;
   };
   struct Batch {

@@ -229,6 +229,13 @@ std::string capture_header(const Summary& s, size_t width) {
               fmt::format("{} of {} dispatches have the counts of an equal one",
                           with_separators(s.dispatches_repeated), with_separators(s.dispatches)));
   }
+  if (s.times_estimated != 0) {
+    lines.add("times",
+              fmt::format("{} dispatches have the mean GPU time of equal ones: "
+                          "{} +- {} for all dispatches (standard error)",
+                          with_separators(s.times_estimated), duration_text(s.dispatch_time_ns),
+                          duration_text(s.dispatch_time_error_ns)));
+  }
   lines.add("shaders", shaders_line(s));
   for (const std::string& line : replaced_lines(s)) lines.add("replaced", line);
   for (const std::string& line : not_replaced_lines(s)) lines.add("not replaced", line);

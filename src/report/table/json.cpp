@@ -156,6 +156,7 @@ Json capture_json(const Summary& s) {
           {"draws", s.draws},
           {"dispatches", s.dispatches},
           {"dispatches_repeated", s.dispatches_repeated},
+          {"dispatches_with_estimated_times", s.times_estimated},
           {"pipelines", s.pipelines},
           {"shaders_counted", s.shaders_counted},
           {"not_counted", uncounted_json(s)},

@@ -230,6 +230,7 @@ struct CommandBatchRow {
   bool primitive_restart = false;
   uint32_t patch_control_points = 0;
   bool repeats = false;
+  std::optional<RowId> time_sample;
 
   // The `batch` of its rows in the tables of values.
   RowId values() const { return value_set.value_or(id); }
@@ -275,7 +276,11 @@ struct CommandBatchRow {
         column("repeats", &Row::repeats,
                "1: the dispatches ran uncounted, and have the counts of an earlier one with the "
                "same pipeline, workgroups and push constants, on which alone its counts depend")
-            .since(13, "0"));
+            .since(13, "0"),
+        column("time_sample", &Row::time_sample,
+               "a number: the dispatches have equal inputs, as all with this number do, some of "
+               "which were timed at random for all. null: not timed for others")
+            .since(14, "NULL"));
   }
 };
 

@@ -40,7 +40,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 14;
+inline constexpr uint32_t kStreamVersion = 15;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // Chosen at random: names the stream when it goes on over another connection.
@@ -181,6 +181,7 @@ struct CommandBatch {
   uint32_t subpass = 0;
   bool counted = false;  // the values of its blocks follow
   bool repeats = false;  // as the column of the file
+  Id time_sample = 0;    // as the column of the file; 0: none
   std::optional<uint32_t> topology;
   bool primitive_restart = false;
   uint32_t patch_control_points = 0;
@@ -194,9 +195,9 @@ struct CommandBatch {
   // batch that names it, and are those of each of its commands and of all later batches that name
   // it.
   Id values = 0;
-  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, repeats, topology,
-                      primitive_restart, patch_control_points, size, positions, labels, parameters,
-                      gpu_begin_ns, gpu_time_ns, values)
+  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, repeats, time_sample,
+                      topology, primitive_restart, patch_control_points, size, positions, labels,
+                      parameters, gpu_begin_ns, gpu_time_ns, values)
 };
 
 // How often the commands of a batch executed a block.

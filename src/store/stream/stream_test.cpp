@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 14. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_14_has_these_bytes) {
+// These bytes are version 15. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_15_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -72,6 +72,7 @@ TEST(StreamCodec, version_14_has_these_bytes) {
                                      .pipeline = 3,
                                      .counted = true,
                                      .repeats = true,
+                                     .time_sample = 9,
                                      .topology = 4,
                                      .primitive_restart = true,
                                      .patch_control_points = 300,
@@ -93,28 +94,29 @@ TEST(StreamCodec, version_14_has_these_bytes) {
                                     .hash = "h",
                                     .new_hash = "n"});
   append_message(bytes, RegionDraw{5, 300, {7}, {300}});
-  EXPECT_EQ(kStreamVersion, 14u);
+  EXPECT_EQ(kStreamVersion, 15u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T',  'A', 'L', 'L', 'Y',  'C', 'A',  'P',  14,   0,    0,   0,   //
-           8,    0,   0,   0,   3,    2,   1,    0,    0xac, 0x02, 7,   64,  //
-           6,    0,   0,   0,   19,   14,  2,    1,    'x',  2,              //
-           7,    0,   0,   0,   9,    1,   0,    3,    'S',  'k',  'y',      //
-           29,   0,   0,   0,   15,   15,  3,    0,    0,    0,    1,   1,    1, 4,   1,    0xac,
-           0x02, 2,   2,   2,   0xd6, 4,   0,    3,    1,    8,    1,   2,    1, 2,   0,    0,
+          {'T',  'A',  'L', 'L', 'Y', 'C',  'A',  'P',  15,   0,    0,   0,   //
+           8,    0,    0,   0,   3,   2,    1,    0,    0xac, 0x02, 7,   64,  //
+           6,    0,    0,   0,   19,  14,   2,    1,    'x',  2,              //
+           7,    0,    0,   0,   9,   1,    0,    3,    'S',  'k',  'y',      //
+           30,   0,    0,   0,   15,  15,   3,    0,    0,    0,    1,   1,    9, 1,   4,    1,
+           0xac, 0x02, 2,   2,   2,   0xd6, 4,    0,    3,    1,    8,   1,    2, 1,   2,    0,
+           0,
            0,  //
-           15,   0,   0,   0,   16,   1,   0,    32,   1,    2,    18,  1,    1, 0,   32,   1,
-           2,    1,   14,                                                                        //
-           7,    0,   0,   0,   22,   1,   4,    1,    3,    0xac, 2,                            //
-           12,   0,   0,   0,   23,   2,   2,    0,    1,    7,    16,  0xac, 2, 50,  64,   32,  //
-           11,   0,   0,   0,   24,   5,   2,    1,    0,    0,    0,   2,    0, 1,   0,         //
-           7,    0,   0,   0,   25,   2,   2,    0,    1,    2,    3,                            //
-           6,    0,   0,   0,   26,   1,   0xff, 2,    1,    0xff,                               //
-           7,    0,   0,   0,   28,   2,   6,    0xac, 2,    1,    7,                            //
-           15,   0,   0,   0,   30,   1,   'p',  1,    'f',  1,    's', 16,   1, 'm', 1,    'h',
-           1,    'n', 0,  //
-           14,   0,   0,   0,   32,   5,   0xd8, 4,    1,    7,    0,   0,    0, 1,   0x2c, 1,
+           15,   0,    0,   0,   16,  1,    0,    32,   1,    2,    18,  1,    1, 0,   32,   1,
+           2,    1,    14,                                                                        //
+           7,    0,    0,   0,   22,  1,    4,    1,    3,    0xac, 2,                            //
+           12,   0,    0,   0,   23,  2,    2,    0,    1,    7,    16,  0xac, 2, 50,  64,   32,  //
+           11,   0,    0,   0,   24,  5,    2,    1,    0,    0,    0,   2,    0, 1,   0,         //
+           7,    0,    0,   0,   25,  2,    2,    0,    1,    2,    3,                            //
+           6,    0,    0,   0,   26,  1,    0xff, 2,    1,    0xff,                               //
+           7,    0,    0,   0,   28,  2,    6,    0xac, 2,    1,    7,                            //
+           15,   0,    0,   0,   30,  1,    'p',  1,    'f',  1,    's', 16,   1, 'm', 1,    'h',
+           1,    'n',  0,  //
+           14,   0,    0,   0,   32,  5,    0xd8, 4,    1,    7,    0,   0,    0, 1,   0x2c, 1,
            0,    0}));
 }
 

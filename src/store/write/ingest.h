@@ -198,6 +198,7 @@ class Ingest {
   Ids objects_;
   Ids labels_;
   Ids value_sets_;
+  Ids time_samples_;
   std::map<std::pair<Id, int64_t>, KnownFrame> frames_;  // the latest ones
   uint64_t frame_count_ = 0;
   uint64_t frames_dropped_ = 0;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMaxExecutions = 1'000'000;
 constexpr size_t kMaxValueSets = 1'000'000;
+constexpr size_t kMaxTimeSamples = 1'000'000;
 
 // Bounds the memory of a long run. Queues are never this far apart; the stream of a process that
 // refers to an older frame is refused.
@@ -204,6 +205,12 @@ Status Ingest::on(stream::CommandBatch& batch) {
     value_sets_.emplace(batch.values, writer_.begin_value_set());
   }
   if (batch.values != 0) row.value_set = value_sets_.at(batch.values);
+  if (batch.time_sample != 0) {
+    RowId& sample = time_samples_[batch.time_sample];
+    if (time_samples_.size() > kMaxTimeSamples) return Error{"too many samples of times"};
+    if (sample == 0) sample = writer_.add_time_sample();
+    row.time_sample = sample;
+  }
   batch_ = writer_.add(row);
   values_of_ = known ? 0 : row.value_set.value_or(batch_);
   values_size_ = row.value_set ? 1 : batch.size;

@@ -335,6 +335,11 @@ class Copy {
         writer_.end_value_set(value_sets_[*old_set]);
       }
       if (old_set) row.value_set = value_sets_[*old_set];
+      if (row.time_sample) {
+        RowId& sample = time_samples_[*row.time_sample];
+        if (sample == 0) sample = writer_.add_time_sample();
+        row.time_sample = sample;
+      }
       const RowId id = writer_.add(row);
       batch_.add(old, id);
       if (known) return true;
@@ -442,6 +447,7 @@ class Copy {
   NewIds process_, device_, queue_, metric_, module_, shader_, object_, label_, pipeline_,
       function_, frame_, counter_, submission_, execution_, pass_, batch_, region_counter_;
   std::unordered_map<RowId, RowId> value_sets_;
+  std::unordered_map<RowId, RowId> time_samples_;
   std::unordered_map<RowId, RowId> device_of_frame_, device_of_submission_;  // by new ids
 };
 

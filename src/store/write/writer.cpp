@@ -109,6 +109,7 @@ struct Writer::State {
   size_t added = 0;          // objects and labels since the last remove_unused()
   size_t left = 0;           // after it
   RowId last_value_set = 0;  // counts down
+  RowId last_time_sample = 0;
   std::set<RowId> value_sets;
 
   State(Database opened, std::string file) : database(std::move(opened)), path(std::move(file)) {}
@@ -394,6 +395,8 @@ RowId Writer::begin_value_set() {
   state_->value_sets.insert(set);
   return set;
 }
+
+RowId Writer::add_time_sample() { return ++state_->last_time_sample; }
 
 void Writer::end_value_set(RowId set) { state_->value_sets.erase(set); }
 

@@ -59,7 +59,7 @@ class Writer:
         (_, function, pipeline, parameters), blocks = self.random.choice(self.models)
         own = {name: [self.random.randrange(1, 5000) for _ in range(count)] for name in json.loads(parameters)}
         batch = self.add("command_batch", execution, count, function, pipeline, in_pass, 0, 1, str(position), "1",
-                         compact(own), "null", "null", None, self.random.choice((None, 3, 4)), self.random.choice((0, 0, 1)), 0, 0)
+                         compact(own), "null", "null", None, self.random.choice((None, 3, 4)), self.random.choice((0, 0, 1)), 0, 0, None)
         sizes = [self.random.randrange(1, 200_000) for _ in range(count)]
         for sub, stage, block in blocks:
             executions = [self.random.randrange(size + 1) for size in sizes]

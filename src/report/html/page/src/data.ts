@@ -107,8 +107,11 @@ export interface Capture {
                           // draws name, of all instances), unknown_primitives (draws without), gpu_time(f64),
                           // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32), predicted_* as of passes; of a capture of
                           // `run --memory` footprint (the largest of its commands), footprints and requested (of all runs), in bytes
+                          // time_sample (time_samples: gpu_time is its mean; missing: measured) and estimated (commands
+                          // of the row with that time), if any time is estimated.
                           // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
                           // grouped: call may be "draws" or "dispatches", of several calls
+    time_samples: Table;  // of dispatches with equal inputs, if any time is estimated: timed (how many), variance (of one, ns^2)
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
     blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction),

@@ -91,6 +91,20 @@ function predictedFields(model: Model, values: (id: string) => (Exact | null)[])
   return kPredicted.map(([id, title, description], i) => number(id, title, description, 'ns', (r) => columns[i][r]));
 }
 
+// The standard error of sums of GPU times in which dispatches have the mean time of equal ones: each list has the samples of a row, and how
+// many commands have the mean of each.
+function errorFields(model: Model, samples: () => Map<number, number>[]): Field[] {
+  if (!model.t('commands').has('time_sample')) return [];
+  const timed = model.t('time_samples').numbers('timed'), variance = model.t('time_samples').times('variance');
+  const error = (row: number) => {
+    let sum = 0;
+    for (const [sample, n] of [...samples()[row]].sort((a, b) => a[0] - b[0])) sum += variance[sample] * (n * n / timed[sample] + n);
+    return samples()[row].size ? Math.round(Math.sqrt(sum)) : null;
+  };
+  return [number('gpu_time_error', '± time', 'standard error of GPU time: dispatches that were not timed have the mean time of equal ones; ' +
+    'empty: all were timed', 'ns', error, false)];
+}
+
 export const kFootprintNote = 'Footprints are estimates with a standard error of 2.9 %. Images have no known lines, and a line counts once for each stage and ' +
   'each binding through which it is touched.';
 
@@ -216,6 +230,8 @@ function addToParents(values: (Exact | null)[], parent: number[], order: number[
   for (const row of order) if (values[row] !== null) values[parent[row]] = add(values[parent[row]] ?? 0, values[row]!);
 }
 
+function lazy<T>(make: () => T): () => T { let made: T | undefined; return () => (made ??= make()); }
+
 function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Code | null): Groups {
   let commands = commandsOf(model, scope);
   if (code) commands = ranCode(model, sums, code, commands);
@@ -233,7 +249,13 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
   const times = (first: boolean) => whole(timeSum(size, [
     [of, (i) => time[at(i)], (i) => (own || inPass[at(i)] < 0) && !!firstUse[at(i)] === first],
     [ofPass, (i) => passTime[passes[i]], (i) => !!passFirst[passes[i]] === first]]));
-  const lazy = <T>(make: () => T) => { let made: T | undefined; return () => (made ??= make()); };
+  const estimated = lazy(() => {
+    const samples = Array.from({ length: size }, () => new Map<number, number>()), own = table.index('time_sample'), commands = table.numbers('estimated');
+    const take = (row: number, sample: number, n: number) => samples[row].set(sample, (samples[row].get(sample) ?? 0) + n);
+    of.forEach((row, i) => { if (row >= 0 && own[at(i)] >= 0 && !firstUse[at(i)]) take(row, own[at(i)], commands[at(i)]); });
+    for (const row of nested) for (const [sample, n] of samples[row]) take(groups.parent[row], sample, n);
+    return samples;
+  });
   // The time of a pass includes its draws; a row with a part that has no time has none.
   const predicted = (id: string) => {
     const own = table.times(id), ofPasses = model.t('passes').times(id), sums: number[] = new Array(size).fill(0), has = new Uint8Array(size);
@@ -252,6 +274,7 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
   const fields = keyFields(model, by, (row) => groups.first[row], (row) => groups.pass[row], (row) => groups.label[row]);
   fields.push(
     number('gpu_time', 'GPU time', 'between timestamps around it, including the work of counting; without first uses of pipelines', 'ns', (r) => gpu()[r]),
+    ...errorFields(model, estimated),
     number('first_use_time', 'first use', 'GPU time of commands that use a pipeline for the first time in the capture; not part of GPU time', 'ns', (r) => first()[r], false),
     ...predictedFields(model, predicted),
     number('draws', 'draws', 'draw commands that were executed', 'count', (r) => draws()[r]),
@@ -324,6 +347,10 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
   const primitives = table.values('primitives'), unknownPrimitives = table.values('unknown_primitives');
   const footprint = table.values('footprint'), footprints = table.values('footprints'), requested = table.values('requested');
   const lacks = (row: number) => values[at(row)] < 0;
+  const estimated = lazy(() => {
+    const samples = table.index('time_sample'), commands = table.numbers('estimated');
+    return Array.from({ length: size }, (_, r) => new Map(samples[at(r)] < 0 || firstUse[at(r)] ? [] : [[samples[at(r)], commands[at(r)]]]));
+  });
   return {
     by: 'draw', size,
     fields: [
@@ -331,6 +358,7 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       number('command', 'command', 'number of the draw or dispatch in its frame, from 0', 'count', (r) => table.numbers('number')[at(r)]),
       ...keyFields(model, 'similar', at, () => -1, () => -1),
       number('gpu_time', 'GPU time', 'between timestamps around it, including the work of counting', 'ns', timed(false)),
+      ...errorFields(model, estimated),
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
       ...predictedFields(model, (id) => { const own = table.times(id); return Array.from({ length: size }, (_, r) => (Number.isNaN(own[at(r)]) ? null : own[at(r)])); }),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
