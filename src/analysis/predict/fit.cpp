@@ -164,17 +164,16 @@ class KernelFit {
 
 Result<Work> work_of_loop(std::span<const uint32_t> words, spv::ExecutionModel stage,
                           double invocations, double iterations) {
-  const auto module = spirv::Module::parse(words);
-  if (!module) return module.error();
-  const spirv::GpuCompiler gpu = spirv::gpu_compiler(*module, stage, "main");
-  const auto map = spirv::BlockMap::build(*module, stage, "main", spirv::CostDetail::Kept, &gpu);
-  if (!map) return map.error();
+  const auto module = TALLY_TRY(spirv::Module::parse(words));
+  const spirv::GpuCompiler gpu = spirv::gpu_compiler(module, stage, "main");
+  const auto map =
+      TALLY_TRY(spirv::BlockMap::build(module, stage, "main", spirv::CostDetail::Kept, &gpu));
   uint32_t header = 0, merge = 0;  // label ids
   Work work;
-  for (const spirv::Block& block : map->blocks()) {
+  for (const spirv::Block& block : map.blocks()) {
     if (block.label_id == merge) header = 0;
-    for (size_t i = 0; header == 0 && i < module->instruction_count(); ++i) {
-      const spirv::Instruction instruction = module->instruction(i);
+    for (size_t i = 0; header == 0 && i < module.instruction_count(); ++i) {
+      const spirv::Instruction instruction = module.instruction(i);
       const bool is_merge = instruction.opcode() == spv::Op::OpLoopMerge &&
                             instruction.offset() > block.word_begin &&
                             instruction.offset() < block.word_end;
@@ -182,7 +181,7 @@ Result<Work> work_of_loop(std::span<const uint32_t> words, spv::ExecutionModel s
     }
     if (header == 0) continue;
     const double times = invocations * iterations;
-    const spirv::InstructionMix mix = map->kept(block);
+    const spirv::InstructionMix mix = map.kept(block);
     for (size_t c = 0; c < spirv::kCostClassCount; ++c)
       work.counts[c] += times * static_cast<double>(mix[static_cast<CostClass>(c)]);
   }
@@ -440,24 +439,22 @@ Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, Devic
   using Reason = size_t LeftOutShaders::*;
   std::map<std::string, Reason> reasons;  // the same; also of shaders that another row makes a work
   for (const std::string& file : captures) {
-    auto model = open_model(file);
-    if (!model) return model.error();
-    ShaderCodes codes(*model, ShaderCodes::Compiler::Gpu);
-    auto statistics = model->reader.pipeline_statistics();
-    if (!statistics) return with_context(statistics.error(), file);
-    const std::string of = model->devices.empty() ? "" : model->devices.front().name;
+    auto model = TALLY_TRY(open_model(file));
+    ShaderCodes codes(model, ShaderCodes::Compiler::Gpu);
+    const auto statistics = TALLY_TRY(with_context(model.reader.pipeline_statistics(), file));
+    const std::string of = model.devices.empty() ? "" : model.devices.front().name;
     if (of != device.name)
       return Error{fmt::format("{}: its statistics are of {}, and the device file is of {}", file,
                                of, device.name)};
-    for (const store::PipelineStatisticRow& row : *statistics) {
-      const uint32_t pipeline = model->pipeline_index.find(row.pipeline);
+    for (const store::PipelineStatisticRow& row : statistics) {
+      const uint32_t pipeline = model.pipeline_index.find(row.pipeline);
       if (row.name != kBusyStatistic || pipeline == kNone || row.value <= 0) continue;
-      for (const store::RowId id : model->pipelines[pipeline].shaders) {
-        const uint32_t shader = model->shader_index.find(id);
-        if (shader == kNone || (model->shaders[shader].stage & row.stages) == 0) continue;
-        Reason& reason = reasons[shader_hash(*model, shader)];
+      for (const store::RowId id : model.pipelines[pipeline].shaders) {
+        const uint32_t shader = model.shader_index.find(id);
+        if (shader == kNone || (model.shaders[shader].stage & row.stages) == 0) continue;
+        Reason& reason = reasons[shader_hash(model, shader)];
         reason = &LeftOutShaders::together;
-        if (model->shaders[shader].stage != row.stages) continue;
+        if (model.shaders[shader].stage != row.stages) continue;
         const auto& code = codes.of(shader);
         reason = code ? &LeftOutShaders::with_branches : &LeftOutShaders::without_code;
         auto work = code ? work_of_straight_line(*code) : std::nullopt;
@@ -465,7 +462,7 @@ Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, Devic
         work->invocations = row.subgroup_size;
         for (double& count : work->counts) count *= row.subgroup_size;
         const WorkTime time = device.time_of(*work);
-        works.try_emplace(shader_hash(*model, shader),
+        works.try_emplace(shader_hash(model, shader),
                           DeviceModel::ProgramWork{.kind = work->kind,
                                                    .measured = row.value,
                                                    .modelled = time.seconds,
@@ -474,8 +471,8 @@ Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, Devic
                                                    .bound = time.bound});
       }
     }
-    for (uint32_t shader = 0; shader < model->shaders.size(); ++shader)
-      reasons.try_emplace(shader_hash(*model, shader), &LeftOutShaders::without_statistic);
+    for (uint32_t shader = 0; shader < model.shaders.size(); ++shader)
+      reasons.try_emplace(shader_hash(model, shader), &LeftOutShaders::without_statistic);
   }
   if (works.empty())
     return Error{

@@ -40,8 +40,8 @@ class WorkFinder {
     for (const Command& command : model_.commands) add_command(command);
     note_times();
     note_uncounted();
-    if (Status counted = count(); !counted) return counted.error();
-    if (Status counted = count_accesses(); !counted) return counted.error();
+    TALLY_TRY(count());
+    TALLY_TRY(count_accesses());
     for (CapturedWork& work : result_.works) per_run(work);
     result_.device = device_of(model_);
     return std::move(result_);
@@ -150,23 +150,21 @@ class WorkFinder {
     const auto sum_of = [&](uint32_t command, uint32_t shader, uint32_t block) -> Sum& {
       return sums[{result_.of_command[command], shader, block}];
     };
-    Status visited = visit_block_executions(model_, {}, [&](const BlockExecutions& block) {
+    TALLY_TRY(visit_block_executions(model_, {}, [&](const BlockExecutions& block) {
       sum_of(block.command, block.shader, block.block).executions +=
           static_cast<double>(block.executions);
-    });
-    if (!visited) return visited;
+    }));
     if (uses_lanes_ && model_.subgroup_lanes != kNone)
-      visited = visit_block_values(model_, {}, [&](const BlockValue& block) {
+      TALLY_TRY(visit_block_values(model_, {}, [&](const BlockValue& block) {
         if (block.metric == model_.subgroup_lanes)
           sum_of(block.command, block.shader, block.block).lanes +=
               static_cast<double>(block.value);
-      });
-    if (!visited) return visited;
+      }));
     for (const auto& [key, sum] : sums) {
       const auto& [work, shader, block] = key;
       const WorkBlock of = {work, shader, block, sum.executions,
                             std::max(sum.executions, sum.lanes)};
-      if (Status added = add_block(of); !added) return added;
+      TALLY_TRY(add_block(of));
     }
     return {};
   }
@@ -199,15 +197,14 @@ class WorkFinder {
       double bytes = 0, sectors = 0;
     };
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Access> accesses;
-    Status visited = visit_site_values(model_, {}, [&](const SiteValue& site) {
+    TALLY_TRY(visit_site_values(model_, {}, [&](const SiteValue& site) {
       const uint32_t work = result_.of_command[site.command];
       const auto value = static_cast<double>(site.value);
       Access& access = accesses[{work, site.shader, site.site}];
       if (site.slot == spirv::SiteSlot::RequestedBytes) access.bytes += value;
       if (site.slot == spirv::SiteSlot::Sectors) access.sectors += value;
       if (site.slot == spirv::SiteSlot::ExtraPasses) result_.works[work].work.extra_passes += value;
-    });
-    if (!visited) return visited;
+    }));
     for (const auto& [key, access] : accesses)
       result_.works[std::get<0>(key)].work.spread_sectors +=
           std::max(access.sectors - access.bytes / spirv::kSectorBytes, 0.0);
@@ -409,9 +406,8 @@ std::vector<std::string> Prediction::notes() const {
 
 Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel> device) {
   ShaderCodes codes(model, ShaderCodes::Compiler::Gpu);
-  auto works = works_of(model, codes, device->name);
-  if (!works) return works.error();
-  Prediction prediction{std::move(device), std::move(*works), {}, {}};
+  auto works = TALLY_TRY(works_of(model, codes, device->name));
+  Prediction prediction{std::move(device), std::move(works), {}, {}};
   for (const CapturedWork& work : prediction.works.works)
     prediction.times.push_back(prediction.device->time_of(work.work));
   prediction.lines = line_times(model, codes, prediction.works, *prediction.device);
@@ -421,9 +417,8 @@ Result<Prediction> predict(const Model& model, std::shared_ptr<const DeviceModel
 Result<std::optional<Prediction>> predict_selected(const Model& model) {
   const DeviceCosts* const device = model.selection.device.get();
   if (!device || !device->calibrated()) return std::optional<Prediction>();
-  auto prediction = predict(model, device->calibrated());
-  if (!prediction) return prediction.error();
-  return std::optional(std::move(*prediction));
+  auto prediction = TALLY_TRY(predict(model, device->calibrated()));
+  return std::optional(std::move(prediction));
 }
 
 namespace {
@@ -441,26 +436,23 @@ struct TimedProgram {
 };
 
 Result<TimedProgram> open_program(const ProgramCaptures& files, const DeviceModel& device) {
-  auto counted_model = open_model(files.counted);
-  if (!counted_model) return counted_model.error();
-  auto plain_model = open_model(files.plain);
-  if (!plain_model) return plain_model.error();
-  ShaderCodes codes(*counted_model, ShaderCodes::Compiler::Gpu), plain_codes(*plain_model);
-  auto works = works_of(*counted_model, codes, device.name);
-  if (!works) return with_context(works.error(), files.counted);
-  const auto timed = works_of(*plain_model, plain_codes, device.name);
-  if (!timed) return with_context(timed.error(), files.plain);
-  if (!works->counts)
+  const auto counted_model = TALLY_TRY(open_model(files.counted));
+  const auto plain_model = TALLY_TRY(open_model(files.plain));
+  ShaderCodes codes(counted_model, ShaderCodes::Compiler::Gpu), plain_codes(plain_model);
+  auto works = TALLY_TRY(with_context(works_of(counted_model, codes, device.name), files.counted));
+  const auto timed =
+      TALLY_TRY(with_context(works_of(plain_model, plain_codes, device.name), files.plain));
+  if (!works.counts)
     return Error{files.counted + ": it has no counts (it was made with --times plain)"};
-  if (timed->counts)
+  if (timed.counts)
     return Error{files.plain +
                  ": its times are those of shaders that count; make it with tally run "
                  "--times plain"};
-  if (timed->device != device.name)
+  if (timed.device != device.name)
     return Error{fmt::format("{}: its times are of {}, and the device file is of {}", files.plain,
-                             timed->device, device.name)};
-  TimedProgram program{command_of(*counted_model), std::move(*works), {}};
-  for (const CapturedWork& work : timed->works) {
+                             timed.device, device.name)};
+  TimedProgram program{command_of(counted_model), std::move(works), {}};
+  for (const CapturedWork& work : timed.works) {
     if (work.seconds) program.seconds[work.key] = *work.seconds;
   }
   return program;
@@ -517,13 +509,12 @@ Status add_programs(std::span<const ProgramCaptures> programs, DeviceModel& devi
   std::map<std::vector<std::string>, Original> originals;  // by command
   device.program_works.clear();
   for (const ProgramCaptures& files : programs) {
-    auto program = open_program(files, device);
-    if (!program) return program.error();
+    const auto program = TALLY_TRY(open_program(files, device));
     const std::string version = stem_of(files.counted);
-    const auto [found, is_first] = originals.try_emplace(program->command);
+    const auto [found, is_first] = originals.try_emplace(program.command);
     Original& original = found->second;
-    if (is_first) original = {version, *program};
-    auto works = kinds_of_work(*program, original.program, device);
+    if (is_first) original = {version, program};
+    auto works = kinds_of_work(program, original.program, device);
     if (works.empty())
       return Error{
           fmt::format("{} and {} have no dispatch or pass in common that is counted in one "

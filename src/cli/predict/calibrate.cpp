@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/model/device_model.h"
@@ -115,42 +116,35 @@ Status may_write(const CalibrateOptions& options) {
                "replaces it"};
 }
 
-int measure_device(const CalibrateOptions& options) {
-  if (Status may = may_write(options); !may) return fail(may.error());
-  auto gpu = Gpu::open(options.device);
-  if (!gpu) return fail(gpu.error());
-  std::optional<ProgressLine> progress("calibrating " + (*gpu)->facts().name);
-  auto device = calibrate(**gpu, *progress);
+Result<int> measure_device(const CalibrateOptions& options) {
+  TALLY_TRY(may_write(options));
+  const auto gpu = TALLY_TRY(Gpu::open(options.device));
+  std::optional<ProgressLine> progress("calibrating " + gpu->facts().name);
+  auto measured = calibrate(*gpu, *progress);
   progress.reset();
-  if (!device) return fail(device.error());
-  if (Status written = replace_file(options.output, device->to_json()); !written)
-    return fail(written.error());
-  return print(summary_of(*device) + written_line("device file", options.output) + "\n");
+  const auto device = TALLY_TRY(std::move(measured));
+  TALLY_TRY(replace_file(options.output, device.to_json()));
+  return print(summary_of(device) + written_line("device file", options.output) + "\n");
 }
 
-int add_programs(const CalibrateOptions& options) {
-  auto device = DeviceModel::load(options.output);
-  if (!device) return fail(device.error());
-  if (!device->in_cycles && options.programs.size() % 2 != 0)
-    return fail(
-        {"--programs takes pairs: a capture with counts, then one of tally run --times "
-         "plain"});
+Result<int> add_programs(const CalibrateOptions& options) {
+  auto device = TALLY_TRY(DeviceModel::load(options.output));
+  if (!device.in_cycles && options.programs.size() % 2 != 0)
+    return Error{
+        "--programs takes pairs: a capture with counts, then one of tally run --times plain"};
   std::vector<analysis::ProgramCaptures> programs;
   for (size_t i = 0; i + 1 < options.programs.size(); i += 2)
     programs.push_back({options.programs[i], options.programs[i + 1]});
   std::string left_out;
-  if (device->in_cycles) {
-    const auto added = analysis::add_compiled(options.programs, *device);
-    if (!added) return fail(added.error());
-    left_out = left_out_text(*added, device->program_works.size());
-  } else if (Status added = analysis::add_programs(programs, *device); !added) {
-    return fail(added.error());
+  if (device.in_cycles) {
+    const auto added = TALLY_TRY(analysis::add_compiled(options.programs, device));
+    left_out = left_out_text(added, device.program_works.size());
+  } else {
+    TALLY_TRY(analysis::add_programs(programs, device));
   }
-  fit_programs(*device);
-  if (Status written = replace_file(options.output, device->to_json()); !written)
-    return fail(written.error());
-  return print(errors_text(*device) + left_out + written_line("device file", options.output) +
-               "\n");
+  fit_programs(device);
+  TALLY_TRY(replace_file(options.output, device.to_json()));
+  return print(errors_text(device) + left_out + written_line("device file", options.output) + "\n");
 }
 
 }  // namespace
@@ -180,7 +174,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   command->footer("Example: tally calibrate -o device.json\nIts kernels and the model: " +
                   document("reference/prediction.md"));
   command->callback([options, &chosen] {
-    chosen = [options] {
+    chosen = [options]() -> Result<int> {
       return options->programs.empty() ? measure_device(*options) : add_programs(*options);
     };
   });

@@ -186,16 +186,15 @@ class Calibration {
   Calibration(Gpu& gpu, ProgressLine& progress) : gpu_(gpu), progress_(progress) {}
 
   Result<DeviceModel> run() {
-    Status status = prepare();
-    if (status.ok()) status = measure_dispatch();
-    if (status.ok()) status = choose_kernels();
+    TALLY_TRY(prepare());
+    TALLY_TRY(measure_dispatch());
+    TALLY_TRY(choose_kernels());
     const size_t rounds = device_.is_cpu ? kRoundsOfProcessors : kRounds;
-    for (size_t round = 0; status.ok() && round < rounds; ++round) {
+    for (size_t round = 0; round < rounds; ++round) {
       progress_.update(static_cast<double>(round) / static_cast<double>(rounds));
-      status = measure_all();
+      TALLY_TRY(measure_all());
     }
-    if (status.ok()) status = make_numbers();
-    TALLY_TRY(status);
+    TALLY_TRY(make_numbers());
     return device_;
   }
 
@@ -269,29 +268,28 @@ class Calibration {
 
   // Those of the fit; one workgroup alone; and what captures do not tell.
   Status choose_kernels() {
-    Status status;
     for (const KernelCode& code : kKernels) {
-      if (status.ok() && is_supported(code, gpu_.facts())) status = add(code, {}, 0);
+      if (is_supported(code, gpu_.facts())) TALLY_TRY(add(code, {}, 0));
     }
     fitted_ = measurements_.size();
     const KernelCode &load = kernel_named("load"), &vectors = kernel_named("vector_load");
     const uint32_t all = gpu_.facts().words;
-    if (status.ok()) status = add(kKernels[0], {.groups = 1}, 0);
-    if (status.ok()) status = add(load, {.groups = 1}, 0);
-    if (status.ok()) status = add(load, {.words = 1U << 12}, 16);
-    if (status.ok()) status = add(load, {.stride = 32 * kGroup + 32}, 16);
-    if (status.ok()) status = add(load, {.words = all, .stride = kGroup * groups_}, 16);
-    if (status.ok()) status = add(vectors, {.words = all, .stride = kGroup * groups_}, 4);
-    if (status.ok()) status = add(kContended, {}, 4);
-    if (status.ok()) status = add(kRemainder, {}, 8);
-    if (status.ok()) status = add(kChase, {.groups = 1, .words = 1U << 12}, 16);
+    TALLY_TRY(add(kKernels[0], {.groups = 1}, 0));
+    TALLY_TRY(add(load, {.groups = 1}, 0));
+    TALLY_TRY(add(load, {.words = 1U << 12}, 16));
+    TALLY_TRY(add(load, {.stride = 32 * kGroup + 32}, 16));
+    TALLY_TRY(add(load, {.words = all, .stride = kGroup * groups_}, 16));
+    TALLY_TRY(add(vectors, {.words = all, .stride = kGroup * groups_}, 4));
+    TALLY_TRY(add(kContended, {}, 4));
+    TALLY_TRY(add(kRemainder, {}, 8));
+    TALLY_TRY(add(kChase, {.groups = 1, .words = 1U << 12}, 16));
     levels_ = measurements_.size();
-    if (status.ok()) status = add(kSpreadLoad, {}, 0);
-    if (status.ok()) status = add(kConflicting, {}, 0);
+    TALLY_TRY(add(kSpreadLoad, {}, 0));
+    TALLY_TRY(add(kConflicting, {}, 0));
     for (const KernelCode& code : kFragmentKernels) {
-      if (status.ok() && gpu_.facts().graphics) status = add(code, {.in_fragments = true}, 0);
+      if (gpu_.facts().graphics) TALLY_TRY(add(code, {.in_fragments = true}, 0));
     }
-    return status.ok() ? prepare_plain_runs() : status;
+    return prepare_plain_runs();
   }
 
   Status prepare_plain_runs() {
@@ -305,14 +303,13 @@ class Calibration {
         plain_runs_.push_back({fragment, 0, parameters_of({}, 0), plain_pass(run, large())});
     }
     plain_seconds_.resize(plain_runs_.size());
-    const auto first = gpu_.time(plain_runs_);
-    return first ? Status() : Status(with_context(first.error(), "render passes"));
+    TALLY_TRY(with_context(gpu_.time(plain_runs_), "render passes"));
+    return {};
   }
 
   Status measure_plain_runs() {
-    const auto times = gpu_.time(plain_runs_);
-    if (!times) return with_context(times.error(), "render passes");
-    for (size_t r = 0; r < times->size(); ++r) plain_seconds_[r].push_back((*times)[r]);
+    const auto times = TALLY_TRY(with_context(gpu_.time(plain_runs_), "render passes"));
+    for (size_t r = 0; r < times.size(); ++r) plain_seconds_[r].push_back(times[r]);
     return {};
   }
 

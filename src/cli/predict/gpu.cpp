@@ -100,24 +100,23 @@ VulkanGpu::~VulkanGpu() {
 }
 
 Status VulkanGpu::start(size_t number) {
-  Status status = load_instance();
-  if (status.ok()) status = choose_device(number);
-  if (status.ok()) status = create_device();
-  if (facts_.compiles_only) return status.ok() ? create_layout() : status;
-  if (status.ok()) status = create_buffers();
-  if (status.ok())
-    status = create_picture(
-        kPictureSize,
-        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
-        picture_, view_);
-  if (status.ok()) status = create_sampler();
-  if (status.ok()) status = create_layout();
-  if (status.ok() && facts_.graphics)
-    status = create_picture(PassKernels::kSize, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, target_,
-                            target_view_);
-  if (status.ok() && facts_.graphics) status = passes_.create(vk_, device_, target_view_, layout_);
-  if (status.ok()) status = create_commands();
-  return status;
+  TALLY_TRY(load_instance());
+  TALLY_TRY(choose_device(number));
+  TALLY_TRY(create_device());
+  if (facts_.compiles_only) return create_layout();
+  TALLY_TRY(create_buffers());
+  TALLY_TRY(create_picture(
+      kPictureSize,
+      VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+      picture_, view_));
+  TALLY_TRY(create_sampler());
+  TALLY_TRY(create_layout());
+  if (facts_.graphics) {
+    TALLY_TRY(create_picture(PassKernels::kSize, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, target_,
+                             target_view_));
+    TALLY_TRY(passes_.create(vk_, device_, target_view_, layout_));
+  }
+  return create_commands();
 }
 
 // The process loads the library once and ends soon after, so it never unloads it.
@@ -133,8 +132,7 @@ Status VulkanGpu::load_instance() {
   application.apiVersion = VK_API_VERSION_1_2;
   VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
-  if (const VkResult result = create(&info, nullptr, &instance_); result != VK_SUCCESS)
-    return call_failure("vkCreateInstance", result);
+  TALLY_TRY(status_of("vkCreateInstance", create(&info, nullptr, &instance_)));
   vki_.load([&](const char* name) { return get(instance_, name); });
   return {};
 }
@@ -215,9 +213,7 @@ Status VulkanGpu::create_device() {
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.pEnabledFeatures = &features;
-  if (const VkResult result = vki_.CreateDevice(physical_, &info, nullptr, &device_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateDevice", result);
+  TALLY_TRY(status_of("vkCreateDevice", vki_.CreateDevice(physical_, &info, nullptr, &device_)));
   vk_.load([&](const char* name) { return vki_.GetDeviceProcAddr(device_, name); });
   vk_.GetDeviceQueue(device_, family_, 0, &queue_);
   return {};
@@ -237,9 +233,7 @@ Result<VkDeviceMemory> VulkanGpu::allocate(const VkMemoryRequirements& needs) {
   if (info.memoryTypeIndex == types.memoryTypeCount)
     return Error{facts_.name + " has no memory of its own for the kernels' data"};
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  if (const VkResult result = vk_.AllocateMemory(device_, &info, nullptr, &memory);
-      result != VK_SUCCESS)
-    return call_failure("vkAllocateMemory", result);
+  TALLY_TRY(status_of("vkAllocateMemory", vk_.AllocateMemory(device_, &info, nullptr, &memory)));
   memory_.push_back(memory);
   return memory;
 }
@@ -248,23 +242,17 @@ Status VulkanGpu::make_buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, VkBu
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
   info.usage = usage | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (const VkResult result = vk_.CreateBuffer(device_, &info, nullptr, &buffer);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateBuffer", result);
+  TALLY_TRY(status_of("vkCreateBuffer", vk_.CreateBuffer(device_, &info, nullptr, &buffer)));
   VkMemoryRequirements needs;
   vk_.GetBufferMemoryRequirements(device_, buffer, &needs);
   const auto memory = TALLY_TRY(allocate(needs));
-  if (const VkResult result = vk_.BindBufferMemory(device_, buffer, memory, 0);
-      result != VK_SUCCESS)
-    return call_failure("vkBindBufferMemory", result);
-  return {};
+  return status_of("vkBindBufferMemory", vk_.BindBufferMemory(device_, buffer, memory, 0));
 }
 
 Status VulkanGpu::create_buffers() {
-  Status status =
-      make_buffer(VkDeviceSize{facts_.words} * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, words_);
-  if (status.ok()) status = make_buffer(kUniformBytes, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, values_);
-  return status;
+  TALLY_TRY(
+      make_buffer(VkDeviceSize{facts_.words} * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, words_));
+  return make_buffer(kUniformBytes, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, values_);
 }
 
 Status VulkanGpu::create_picture(uint32_t size, VkImageUsageFlags usage, VkImage& image,
@@ -277,32 +265,23 @@ Status VulkanGpu::create_picture(uint32_t size, VkImageUsageFlags usage, VkImage
   info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.usage = usage;
-  if (const VkResult result = vk_.CreateImage(device_, &info, nullptr, &image);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateImage", result);
+  TALLY_TRY(status_of("vkCreateImage", vk_.CreateImage(device_, &info, nullptr, &image)));
   VkMemoryRequirements needs;
   vk_.GetImageMemoryRequirements(device_, image, &needs);
   const auto memory = TALLY_TRY(allocate(needs));
-  if (const VkResult result = vk_.BindImageMemory(device_, image, memory, 0); result != VK_SUCCESS)
-    return call_failure("vkBindImageMemory", result);
+  TALLY_TRY(status_of("vkBindImageMemory", vk_.BindImageMemory(device_, image, memory, 0)));
   VkImageViewCreateInfo view_info{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
   view_info.image = image;
   view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
   view_info.format = info.format;
   view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  if (const VkResult result = vk_.CreateImageView(device_, &view_info, nullptr, &view);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateImageView", result);
-  return {};
+  return status_of("vkCreateImageView", vk_.CreateImageView(device_, &view_info, nullptr, &view));
 }
 
 Status VulkanGpu::create_sampler() {
   VkSamplerCreateInfo info{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
   info.magFilter = info.minFilter = VK_FILTER_LINEAR;
-  if (const VkResult result = vk_.CreateSampler(device_, &info, nullptr, &sampler_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateSampler", result);
-  return {};
+  return status_of("vkCreateSampler", vk_.CreateSampler(device_, &info, nullptr, &sampler_));
 }
 
 constexpr VkShaderStageFlags kStages = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
@@ -320,23 +299,20 @@ Status VulkanGpu::create_layout() {
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   set.bindingCount = static_cast<uint32_t>(bindings.size());
   set.pBindings = bindings.data();
-  if (const VkResult result = vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateDescriptorSetLayout", result);
+  TALLY_TRY(status_of("vkCreateDescriptorSetLayout",
+                      vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_)));
   VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   pool.maxSets = 1;
   pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
-  if (const VkResult result = vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateDescriptorPool", result);
+  TALLY_TRY(status_of("vkCreateDescriptorPool",
+                      vk_.CreateDescriptorPool(device_, &pool, nullptr, &set_pool_)));
   VkDescriptorSetAllocateInfo allocation{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocation.descriptorPool = set_pool_;
   allocation.descriptorSetCount = 1;
   allocation.pSetLayouts = &set_layout_;
-  if (const VkResult result = vk_.AllocateDescriptorSets(device_, &allocation, &set_);
-      result != VK_SUCCESS)
-    return call_failure("vkAllocateDescriptorSets", result);
+  TALLY_TRY(status_of("vkAllocateDescriptorSets",
+                      vk_.AllocateDescriptorSets(device_, &allocation, &set_)));
   if (!facts_.compiles_only) write_descriptors();
   const VkPushConstantRange range{kStages, 0, sizeof(KernelParameters)};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
@@ -344,10 +320,8 @@ Status VulkanGpu::create_layout() {
   layout.pSetLayouts = &set_layout_;
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &range;
-  if (const VkResult result = vk_.CreatePipelineLayout(device_, &layout, nullptr, &layout_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreatePipelineLayout", result);
-  return {};
+  return status_of("vkCreatePipelineLayout",
+                   vk_.CreatePipelineLayout(device_, &layout, nullptr, &layout_));
 }
 
 void VulkanGpu::write_descriptors() {
@@ -382,25 +356,20 @@ Status VulkanGpu::create_commands() {
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = family_;
-  if (const VkResult result = vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateCommandPool", result);
+  TALLY_TRY(status_of("vkCreateCommandPool",
+                      vk_.CreateCommandPool(device_, &pool, nullptr, &command_pool_)));
   VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   allocation.commandPool = command_pool_;
   allocation.commandBufferCount = 1;
-  if (const VkResult result = vk_.AllocateCommandBuffers(device_, &allocation, &commands_);
-      result != VK_SUCCESS)
-    return call_failure("vkAllocateCommandBuffers", result);
+  TALLY_TRY(status_of("vkAllocateCommandBuffers",
+                      vk_.AllocateCommandBuffers(device_, &allocation, &commands_)));
   VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
   queries.queryCount = kMaxRuns + 1;
-  if (const VkResult result = vk_.CreateQueryPool(device_, &queries, nullptr, &queries_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateQueryPool", result);
+  TALLY_TRY(
+      status_of("vkCreateQueryPool", vk_.CreateQueryPool(device_, &queries, nullptr, &queries_)));
   const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  if (const VkResult result = vk_.CreateFence(device_, &fence, nullptr, &fence_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateFence", result);
+  TALLY_TRY(status_of("vkCreateFence", vk_.CreateFence(device_, &fence, nullptr, &fence_)));
   TALLY_TRY(begin());
   VkImageMemoryBarrier to_general{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
   to_general.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -420,24 +389,18 @@ Status VulkanGpu::create_commands() {
 Status VulkanGpu::begin() {
   VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  if (const VkResult result = vk_.BeginCommandBuffer(commands_, &info); result != VK_SUCCESS)
-    return call_failure("vkBeginCommandBuffer", result);
-  return {};
+  return status_of("vkBeginCommandBuffer", vk_.BeginCommandBuffer(commands_, &info));
 }
 
 Status VulkanGpu::submit() {
-  if (const VkResult result = vk_.EndCommandBuffer(commands_); result != VK_SUCCESS)
-    return call_failure("vkEndCommandBuffer", result);
+  TALLY_TRY(status_of("vkEndCommandBuffer", vk_.EndCommandBuffer(commands_)));
   vk_.ResetFences(device_, 1, &fence_);
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands_;
-  if (const VkResult result = vk_.QueueSubmit(queue_, 1, &info, fence_); result != VK_SUCCESS)
-    return call_failure("vkQueueSubmit", result);
-  if (const VkResult result = vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kMaxRunNanoseconds);
-      result != VK_SUCCESS)
-    return call_failure("vkWaitForFences", result);
-  return {};
+  TALLY_TRY(status_of("vkQueueSubmit", vk_.QueueSubmit(queue_, 1, &info, fence_)));
+  return status_of("vkWaitForFences",
+                   vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, kMaxRunNanoseconds));
 }
 
 Result<VkPipeline> VulkanGpu::make_kernel(std::span<const uint32_t> words) {
@@ -489,7 +452,7 @@ Result<VkPipeline> VulkanGpu::make_compute(std::span<const uint32_t> words,
   const VkResult result =
       vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk_.DestroyShaderModule(device_, module, nullptr);
-  if (result != VK_SUCCESS) return call_failure("vkCreateComputePipelines", result);
+  TALLY_TRY(status_of("vkCreateComputePipelines", result));
   pipelines_.push_back(pipeline);
   return pipeline;
 }
@@ -524,11 +487,10 @@ Result<std::vector<double>> VulkanGpu::time(std::span<const KernelRun> runs) {
   }
   TALLY_TRY(submit());
   std::array<uint64_t, kMaxRuns + 1> ticks{};
-  if (const VkResult result = vk_.GetQueryPoolResults(
-          device_, queries_, 0, count + 1, sizeof(ticks), ticks.data(), sizeof(uint64_t),
-          VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-      result != VK_SUCCESS)
-    return call_failure("vkGetQueryPoolResults", result);
+  TALLY_TRY(status_of("vkGetQueryPoolResults",
+                      vk_.GetQueryPoolResults(device_, queries_, 0, count + 1, sizeof(ticks),
+                                              ticks.data(), sizeof(uint64_t),
+                                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT)));
   const uint64_t mask = valid_bits_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << valid_bits_) - 1;
   std::vector<double> seconds;
   for (uint32_t i = 0; i < count; ++i)

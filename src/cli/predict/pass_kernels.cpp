@@ -29,19 +29,15 @@ Status PassKernels::create(const DeviceFunctions& vk, VkDevice device, VkImageVi
   pass.pAttachments = &attachment;
   pass.subpassCount = 1;
   pass.pSubpasses = &subpass;
-  if (const VkResult result = vk.CreateRenderPass(device, &pass, nullptr, &pass_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateRenderPass", result);
+  TALLY_TRY(status_of("vkCreateRenderPass", vk.CreateRenderPass(device, &pass, nullptr, &pass_)));
   VkFramebufferCreateInfo framebuffer{VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO};
   framebuffer.renderPass = pass_;
   framebuffer.attachmentCount = 1;
   framebuffer.pAttachments = &view;
   framebuffer.width = framebuffer.height = kSize;
   framebuffer.layers = 1;
-  if (const VkResult result = vk.CreateFramebuffer(device, &framebuffer, nullptr, &framebuffer_);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateFramebuffer", result);
-  return {};
+  return status_of("vkCreateFramebuffer",
+                   vk.CreateFramebuffer(device, &framebuffer, nullptr, &framebuffer_));
 }
 
 void PassKernels::destroy() {
@@ -108,7 +104,7 @@ Result<VkPipeline> PassKernels::make(std::span<const uint32_t> words) {
       vk_->CreateGraphicsPipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk_->DestroyShaderModule(device_, vertex, nullptr);
   vk_->DestroyShaderModule(device_, *fragment, nullptr);
-  if (result != VK_SUCCESS) return call_failure("vkCreateGraphicsPipelines", result);
+  TALLY_TRY(status_of("vkCreateGraphicsPipelines", result));
   pipelines_.push_back(pipeline);
   return pipeline;
 }

@@ -92,7 +92,9 @@ namespace tally::cli {
 TALLY_VK_TABLE(InstanceFunctions, TALLY_CALIBRATE_INSTANCE_FUNCTIONS)
 TALLY_VK_TABLE(DeviceFunctions, TALLY_CALIBRATE_DEVICE_FUNCTIONS)
 
-inline Error call_failure(const char* call, VkResult result) {
+// The outcome of a call of this name; only VK_SUCCESS is a success.
+inline Status status_of(const char* call, VkResult result) {
+  if (result == VK_SUCCESS) return {};
   return Error{fmt::format("{} failed: VkResult {}", call, static_cast<int>(result))};
 }
 
@@ -102,9 +104,8 @@ inline Result<VkShaderModule> make_module(const DeviceFunctions& vk, VkDevice de
   info.codeSize = words.size_bytes();
   info.pCode = words.data();
   VkShaderModule module = VK_NULL_HANDLE;
-  if (const VkResult result = vk.CreateShaderModule(device, &info, nullptr, &module);
-      result != VK_SUCCESS)
-    return call_failure("vkCreateShaderModule", result);
+  TALLY_TRY(
+      status_of("vkCreateShaderModule", vk.CreateShaderModule(device, &info, nullptr, &module)));
   return module;
 }
 
