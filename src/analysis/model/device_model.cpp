@@ -158,6 +158,13 @@ void read_programs(const NumberJson& programs, DeviceModel& device) {
          number_in(work, names.measured), number_in(work, names.modelled),
          number_in(work, "instructions"), number_in(work, "bytes"),
          work.at("bound").get<std::string>()});
+    if (!work.contains("counts")) continue;
+    const NumberJson& counts = work["counts"];
+    for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
+      const std::string id = id_of(c);
+      if (counts.contains(id))
+        device.program_works.back().counts[c] = number_in(counts, id.c_str());
+    }
   }
 }
 
@@ -201,6 +208,11 @@ NumberJson programs_json(const DeviceModel& device) {
                              {"instructions", work.instructions},
                              {"bytes", work.bytes},
                              {"bound", work.bound}});
+    NumberJson counts = NumberJson::object();
+    for (size_t c = 0; c < spirv::kCostClassCount; ++c) {
+      if (work.counts[c] > 0) counts[id_of(c)] = work.counts[c];
+    }
+    if (!counts.empty()) json["works"].back()["counts"] = std::move(counts);
   }
   return json;
 }

@@ -130,6 +130,7 @@ struct DeviceModel {
     WorkKind kind = WorkKind::Dispatch;
     double measured = 0, modelled = 0, instructions = 0, bytes = 0;
     std::string bound;
+    std::array<double, spirv::kCostClassCount> counts{};  // as in Work; 0 in older device files
   };
   std::vector<ProgramWork> program_works;  // what `errors` were made of
 

@@ -468,7 +468,8 @@ Result<LeftOutShaders> add_compiled(std::span<const std::string> captures, Devic
                                                    .modelled = time.seconds,
                                                    .instructions = (*work)[CostClass::Instruction],
                                                    .bytes = work->bytes(),
-                                                   .bound = time.bound});
+                                                   .bound = time.bound,
+                                                   .counts = work->counts});
       }
     }
     for (uint32_t shader = 0; shader < model.shaders.size(); ++shader)

@@ -300,11 +300,13 @@ TEST(DeviceFile, is_read_as_it_was_written) {
   fit_kernels(kernels_of(device), device);
   device.informative.emplace_back("dependent_load_ps", 3.5);
   add_programs(device, 10, 2);
+  device.program_works[3].counts[static_cast<size_t>(CostClass::Fma)] = 1.5e9;
   fit_programs(device);
   const std::string text = device.to_json();
   const auto read = DeviceModel::parse("device.json", text);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->to_json(), text);
+  EXPECT_EQ(read->program_works[3].counts, device.program_works[3].counts);
 }
 
 TEST(DeviceFile, with_errors_that_no_program_has_is_damaged) {

@@ -481,6 +481,8 @@ std::vector<DeviceModel::ProgramWork> kinds_of_work(const TimedProgram& program,
     kind.sums.modelled += of.runs * time.seconds;
     kind.sums.instructions += of.runs * of.work[CostClass::Instruction];
     kind.sums.bytes += of.runs * of.work.bytes();
+    for (size_t c = 0; c < spirv::kCostClassCount; ++c)
+      kind.sums.counts[c] += of.runs * of.work.counts[c];
     if (time.seconds > kind.longest) {
       kind.longest = time.seconds;
       kind.sums.bound = time.bound;
@@ -492,6 +494,7 @@ std::vector<DeviceModel::ProgramWork> kinds_of_work(const TimedProgram& program,
     std::tie(work.kind, work.name) = key;
     for (double* const sum : {&work.measured, &work.modelled, &work.instructions, &work.bytes})
       *sum /= kind.runs;
+    for (double& count : work.counts) count /= kind.runs;
   }
   return works;
 }
