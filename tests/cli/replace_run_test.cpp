@@ -286,14 +286,15 @@ TEST_F(ReplaceRun, cycles_of_a_shader_are_split_among_its_functions_and_loops) {
       return;
     }
     const auto rows = nlohmann::json::parse(result.standard_output)["tables"][0]["rows"];
-    uint64_t whole = 0, sum = 0, runs = 0, loops = 0;
+    uint64_t whole = 0, sum = 0, runs = 0, loops = 0, cost = 0, whole_cost = 0;
     for (const auto& row : rows) {
       sum += row["self_cycles"].get<uint64_t>();
       EXPECT_LE(row["self_cycles"], row["cycles"]);
-      EXPECT_GT(row["timed_runs"], 0u);
+      EXPECT_EQ(row["timed_runs"], row["runs"]) << "all are timed";
+      cost += row["self_cost"].get<uint64_t>();
       loops += row["part"] == "loop";
       if (row["part"] == "loop" || row["function"] != "main") continue;
-      whole = row["cycles"], runs = row["timed_runs"];
+      whole = row["cycles"], runs = row["timed_runs"], whole_cost = row["total_cost"];
     }
     EXPECT_GT(whole, 0u);
     EXPECT_EQ(sum, whole) << "each invocation is in one of them at a time";
@@ -302,6 +303,8 @@ TEST_F(ReplaceRun, cycles_of_a_shader_are_split_among_its_functions_and_loops) {
         tally("report --format json after.tally --by shader --shader " + std::string(shader));
     const auto counted = nlohmann::json::parse(shaders.standard_output)["tables"][0]["rows"];
     EXPECT_EQ(runs, counted[0]["invocations"].get<uint64_t>());
+    EXPECT_EQ(cost, counted[0]["cost"].get<uint64_t>());
+    EXPECT_EQ(whole_cost, cost);
   }
 }
 

@@ -39,6 +39,26 @@ test('memory: footprints and reuse equal the JSON report, and so does the note o
   await report.close();
 });
 
+test('clocks: the cycles and costs of functions and loops equal the JSON report', async () => {
+  const file = capture('clocks', ['--clocks=1'], kLanterns), report = await Report.open(browser, writeReport(kTally, file, kFolder, 'clocks'));
+  const [{ title, rows, notes }] = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'clock', file])).tables;
+  const table = report.page.getByRole('table', { name: title });
+  const heads = await table.locator('thead th').allInnerTexts(), lines = await table.locator('tbody tr').all();
+  assert.equal(lines.length, rows.length);
+  assert.ok(rows.some(({ self_cost }) => self_cost > 0));
+  for (const [r, line] of lines.entries()) {
+    const cells = await line.locator('td').allInnerTexts(), cell = (head) => cells[heads.indexOf(head)];
+    assert.deepEqual([cell('location'), cell('function'), cell('part')], [rows[r].location, rows[r].function, rows[r].part]);
+    for (const [head, id] of [['self cycles', 'self_cycles'], ['self cost', 'self_cost']]) assert.equal(cell(head), rows[r][id].toLocaleString('en-US'));
+    assert.ok(rows[r].cycles_per_cost === null || Math.abs(Number(cell('cycles/cost').replaceAll(',', '')) - rows[r].cycles_per_cost) < 0.01);
+  }
+  for (const note of notes) await report.page.getByText(note).waitFor();
+  await table.getByRole('link').first().click();
+  await report.page.waitForSelector('html[data-ready="source"]');
+  assert.deepEqual(report.problems, []);
+  await report.close();
+});
+
 test('an edited constant: the page of the difference begins with the causes of tally diff', async () => {
   const old = capture('old', [], kLanterns), shader = join(kFolder, 'edited.frag');
   execFileSync(kTally, ['extract', 'scene.frag', old, '-o', shader], { stdio: 'ignore' });

@@ -44,7 +44,7 @@ function capture(c, options, side) {
       devices: [{ name: name('device', 2), driver: name('driver', 3), api: 'Vulkan', api_version: '1.3', not_captured: '' }],
       frames, frames_end_at: options.compute ? "labels that match 'label 0'" : 'presents', warm_frames: [[1, frames - 1]], passes: options.compute ? 0 : passes * frames, draws: options.compute ? 0 : draws, dispatches: options.compute ? draws : 0, pipelines, shaders_counted: shaders, not_counted: hostile ? [{ shader: kHostile[0], reason: kHostile[2], commands: 3 }] : [],
       commands_missing: 0, processes_cut_off: 0, messages: hostile ? [{ severity: 'error', text: kHostile[1], count: 2 }] : [] },
-    metrics: kMetrics, counted: [], simd: null, left_out: [], findings: side === Number(options.against) ? options.findings : [], memory: side === Number(options.against) ? options.memory : [], memory_left_out: 0, prediction: [], commands: 'each',
+    metrics: kMetrics, counted: [], simd: null, left_out: [], findings: side === Number(options.against) ? options.findings : [], memory: side === Number(options.against) ? options.memory : [], memory_left_out: 0, prediction: [], cycles: [], commands: 'each',
     tables: {
       frames: c.table(rows(frames, (f) => ({ number: f, device: 0, ended_by$: 'present', 'gpu_time~': 1e6 + next(1e6), 'first_use~': f ? NaN : 5e5, warm: f ? 1 : 0, draws: perFrame, dispatches: 0, uncounted: f === 1 ? 1 : 0, missing: 0, counted: 1 }))),
       labels: c.table(rows(3, (l) => ({ name$: name('label', l), parent: l ? l - 1 : null }))),

@@ -1,6 +1,7 @@
 #include "analysis/cost/shader_loops.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/cost/call_costs.h"
 #include "analysis/model/counts.h"
@@ -44,6 +45,16 @@ uint64_t executions_of(const std::vector<uint32_t>& blocks, uint32_t variant,
   return sum;
 }
 
+// The control flow of a function; nullopt if its blocks are not those of the map.
+std::optional<spirv::Cfg> cfg_of(const ShaderCode& code, uint32_t function) {
+  const spirv::MappedFunction& mapped = code.map.functions()[function];
+  const uint32_t index = code.module.function_index(mapped.id);
+  if (index == kNone || !mapped.is_countable) return std::nullopt;
+  auto cfg = spirv::Cfg::build(code.module, code.module.functions()[index]);
+  if (!cfg || cfg->blocks().size() != mapped.block_count) return std::nullopt;
+  return std::move(*cfg);
+}
+
 }  // namespace
 
 ShaderLoops::ShaderLoops(const ShaderCode& code) : of_callers_(code.map.functions().size()) {
@@ -54,10 +65,8 @@ ShaderLoops::ShaderLoops(const ShaderCode& code) : of_callers_(code.map.function
 
 void ShaderLoops::find_loops(const ShaderCode& code, uint32_t function) {
   const spirv::MappedFunction& mapped = code.map.functions()[function];
-  const uint32_t index = code.module.function_index(mapped.id);
-  if (index == kNone || !mapped.is_countable) return;
-  const auto cfg = spirv::Cfg::build(code.module, code.module.functions()[index]);
-  if (!cfg || cfg->blocks().size() != mapped.block_count) return;
+  const auto cfg = cfg_of(code, function);
+  if (!cfg) return;
   for (const spirv::Loop& loop : spirv::find_loops(successors_of(*cfg), 0)) {
     if (loop.has_other_entries) continue;
     FoundLoop found{.header = mapped.first_block + loop.header,
@@ -109,6 +118,132 @@ std::optional<LoopCount> ShaderLoops::count(size_t loop, uint32_t variant,
   const uint64_t all = executions_of(of->entries, variant, totals);
   return LoopCount{.entries = all - std::min(all, executions_of(of->returns, variant, totals)),
                    .iterations = totals.executions(variant, of->body)};
+}
+
+ShaderParts::ShaderParts(const ShaderCode& code, std::vector<ShaderPart> parts)
+    : code_(code),
+      loops_(code),
+      parts_(std::move(parts)),
+      called_in_(code.map.functions().size()),
+      of_function_(code.map.functions().size(), kNone),
+      around_(code.map.blocks().size(), kNone),
+      outside_(parts_.size(), kNone) {
+  const ShaderCalls calls(code);
+  order_ = calls.order();
+  for (const ShaderCalls::Call& call : calls.calls()) called_in_[call.callee].push_back(call.block);
+  std::vector<std::vector<uint32_t>> blocks(parts_.size());  // of loops
+  for (uint32_t p = 0; p < parts_.size(); ++p) {
+    if (parts_[p].is_loop) {
+      inner_first_.push_back(p);
+      blocks[p] = blocks_of_loop(parts_[p].block);
+    } else {
+      of_function_[function_of(parts_[p].block)] = p;
+    }
+  }
+  for (uint32_t b = 0; b < around_.size(); ++b) around_[b] = of_function_[function_of(b)];
+  std::ranges::stable_sort(inner_first_, {}, [&](uint32_t p) { return blocks[p].size(); });
+  for (auto p = inner_first_.rbegin(); p != inner_first_.rend(); ++p) {
+    outside_[*p] = around_[parts_[*p].block];
+    for (const uint32_t block : blocks[*p]) around_[block] = *p;
+  }
+}
+
+std::vector<uint32_t> ShaderParts::blocks_of_loop(uint32_t header) const {
+  const uint32_t function = function_of(header);
+  const auto cfg = cfg_of(code_, function);
+  if (!cfg) return {header};
+  const uint32_t first = code_.map.functions()[function].first_block;
+  const uint32_t merge = cfg->blocks()[header - first].merge_block;
+  std::vector<bool> seen(cfg->blocks().size());
+  std::vector<uint32_t> blocks = {header};
+  seen[header - first] = true;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    for (const uint32_t next : cfg->successors(blocks[i] - first)) {
+      if (next == merge || seen[next]) continue;
+      seen[next] = true;
+      blocks.push_back(first + next);
+    }
+  }
+  return blocks;
+}
+
+template <typename Give>
+void ShaderParts::divide(uint32_t function, uint64_t amount, uint32_t variant,
+                         const BlockTotals& totals, const Give& give) const {
+  if (amount == 0) return;
+  __extension__ using Wide = unsigned __int128;
+  Wide calls = 0, before = 0;
+  for (const uint32_t block : called_in_[function]) calls += totals.executions(variant, block);
+  for (const uint32_t block : called_in_[function]) {
+    const Wide after = before + totals.executions(variant, block);
+    if (after == before) continue;
+    give(block, static_cast<uint64_t>(amount * after / calls) -
+                    static_cast<uint64_t>(amount * before / calls));
+    before = after;
+  }
+}
+
+std::vector<ShaderParts::Cost> ShaderParts::costs(uint32_t variant, const BlockTotals& totals,
+                                                  size_t metric) const {
+  const auto add = [](uint64_t& sum, uint64_t value) { sum = saturating_sum(sum, value); };
+  std::vector<Cost> costs(parts_.size());
+  // Functions that are no part pass these on to their callers.
+  std::vector<uint64_t> self(of_function_.size()), all(of_function_.size());
+  for (uint32_t b = 0; b < around_.size(); ++b)
+    add(around_[b] == kNone ? self[function_of(b)] : costs[around_[b]].self,
+        totals.value(variant, b, metric));
+  for (const uint32_t f : order_) {
+    divide(f, self[f], variant, totals, [&](uint32_t block, uint64_t share) {
+      const uint32_t part = around_[block];
+      add(part == kNone ? self[function_of(block)] : costs[part].self, share);
+    });
+  }
+  for (Cost& cost : costs) cost.all = cost.self;
+  for (const uint32_t f : order_) {
+    for (const uint32_t loop : inner_first_) {
+      if (function_of(parts_[loop].block) != f) continue;
+      add(outside_[loop] == kNone ? all[f] : costs[outside_[loop]].all, costs[loop].all);
+    }
+    const uint64_t amount = of_function_[f] == kNone ? all[f] : costs[of_function_[f]].all;
+    divide(f, amount, variant, totals, [&](uint32_t block, uint64_t share) {
+      const uint32_t part = around_[block];
+      add(part == kNone ? all[function_of(block)] : costs[part].all, share);
+    });
+  }
+  for (uint32_t p = 0; p < parts_.size(); ++p) {
+    if (!parts_[p].is_loop) costs[p].runs = totals.executions(variant, parts_[p].block);
+  }
+  for (size_t l = 0; l < loops_.size(); ++l) {
+    const auto part = std::ranges::find_if(
+        parts_, [&](const ShaderPart& of) { return of.is_loop && of.block == loops_.header(l); });
+    if (part == parts_.end()) continue;
+    if (const auto count = loops_.count(l, variant, totals))
+      costs[static_cast<size_t>(part - parts_.begin())].runs = count->entries;
+  }
+  return costs;
+}
+
+std::vector<std::string> ShaderParts::divided(uint32_t variant, const BlockTotals& totals) const {
+  std::vector<std::string> names;
+  std::vector<std::set<uint32_t>> parts(of_function_.size());  // that have a share of a function
+  for (auto f = order_.rbegin(); f != order_.rend(); ++f) {
+    const spirv::MappedFunction& mapped = code_.map.functions()[*f];
+    if (of_function_[*f] != kNone) continue;
+    for (const uint32_t block : called_in_[*f]) {
+      if (totals.executions(variant, block) == 0) continue;
+      const uint32_t part = around_[block];
+      if (part != kNone) parts[*f].insert(part);
+      if (part == kNone) parts[*f].merge(std::set(parts[function_of(block)]));
+    }
+    const uint64_t calls = totals.executions(variant, mapped.first_block);
+    bool is_even = true;
+    for (uint32_t b = mapped.first_block; b < mapped.first_block + mapped.block_count; ++b) {
+      const uint64_t executions = totals.executions(variant, b);
+      is_even = is_even && (executions == 0 || executions == calls);
+    }
+    if (parts[*f].size() > 1 && !is_even) names.push_back(mapped.name);
+  }
+  return names;
 }
 
 }  // namespace tally::analysis

@@ -37,6 +37,7 @@ struct DataCapture {
   bool grouped = false;                     // a row of commands stands for several
   Findings findings;                        // of the new capture; the old one of two has none
   std::vector<Table> prediction;            // of works and of lines; empty: no calibrated device
+  std::vector<Table> cycles;                // of functions and loops; empty: none were timed
   std::deque<DataTable> tables;
   std::vector<Metric> region_counters;
   std::string default_region_counter;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/cost/block_totals.h"
 #include "analysis/dataset/capture_code.h"
 #include "analysis/dataset/capture_events.h"
 #include "analysis/dataset/value_sets.h"
@@ -208,6 +209,7 @@ void match_pictures(const PictureDifferences& pictures, uint32_t PictureDifferen
 constexpr size_t kMaxCommands = 200'000;
 constexpr size_t kMaxCountRows = 6'000'000;
 constexpr size_t kMaxPredicted = 50;
+constexpr size_t kMaxTimed = 50;  // functions and loops
 
 // The metrics that any block has values of which are not executions x cost.
 Result<std::vector<bool>> counted_metrics(const Model& model) {
@@ -256,7 +258,7 @@ class CaptureBuilder {
 
   Status add_findings(const Progress& progress, DataCapture& capture) {
     capture.findings = TALLY_TRY(find_findings(model_, codes_, sources_, variants_, progress));
-    return {};
+    return add_cycles(progress, capture);
   }
 
   const CaptureRows& rows() const { return rows_; }
@@ -268,6 +270,22 @@ class CaptureBuilder {
     if (prediction_ && prediction_->works.counts)
       capture.prediction = {make_prediction_table(*prediction_, kMaxPredicted),
                             make_predicted_line_table(*prediction_, kMaxPredicted)};
+    return {};
+  }
+
+  Status add_cycles(const Progress& progress, DataCapture& capture) {
+    const bool are_timed = std::ranges::any_of(model_.site_metrics, [](const auto& metric) {
+      return spirv::kind_of(metric.second) == spirv::SiteKind::Clock;
+    });
+    if (!are_timed) return {};
+    const TableOptions options{
+        .columns = {"location", "function", "part", "share", "self_cycles", "cycles", "timed_runs",
+                    "cycles_per_run", "self_cost", "cycles_per_cost", "text"},
+        .top = kMaxTimed};
+    const auto totals = TALLY_TRY(BlockTotals::count(model_, codes_, variants_, progress));
+    auto table =
+        TALLY_TRY(make_clock_table(model_, codes_, sources_, variants_, totals, options, progress));
+    if (!table.rows.empty()) capture.cycles.push_back(std::move(table));
     return {};
   }
 

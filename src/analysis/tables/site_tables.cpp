@@ -1,10 +1,12 @@
 #include "analysis/tables/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -308,17 +310,29 @@ struct ClockRow {
   SiteRow site;
   std::string function = {};
   bool is_loop = false;
-  uint64_t cycles = 0, runs = 0;
+  uint64_t cycles = 0, timed_runs = 0;
   uint64_t inside = 0;  // cycles of the functions and loops directly in it
+  std::optional<ShaderParts::Cost> cost = {};
 
   uint64_t self() const { return cycles < inside ? 0 : cycles - inside; }
+  // Both of all runs, as if the timed ones were like the others.
+  Cell cycles_per_cost() const {
+    if (timed_runs == 0 || !cost || cost->self == 0 || !cost->runs) return {};
+    return static_cast<double>(self()) / static_cast<double>(timed_runs) *
+           static_cast<double>(*cost->runs) / static_cast<double>(cost->self);
+  }
 };
 
 class ClockRows {
  public:
   ClockRows(const Model& model, ShaderCodes& codes, ShaderSources& sources,
             const Variants& variants, const BlockTotals& totals)
-      : model_(model), codes_(codes), sources_(sources), variants_(variants), totals_(totals) {}
+      : model_(model),
+        codes_(codes),
+        sources_(sources),
+        variants_(variants),
+        totals_(totals),
+        metric_(find_metric(describe_metrics(model), "cost")) {}
 
   Result<std::vector<ClockRow>> find(const Progress& progress) {
     std::map<uint32_t, Sites> sites;  // by variant
@@ -334,17 +348,22 @@ class ClockRows {
     for (const auto& [variant, of_variant] : sites) {
       const auto& code = codes_.of(variants_[variant].shader);
       if (!code.ok() || code->entry_block == kNone) continue;
-      Finder(*this, *code, variant).add(of_variant);
+      add_variant(variant, *code, of_variant);
       invocations_ = saturating_sum(invocations_, totals_.executions(variant, code->entry_block));
     }
     return std::move(rows_);
   }
 
-  std::string note() const {
-    return fmt::format(
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes = {fmt::format(
         "{} of {} invocations were timed. A run is one execution by one invocation; cycles are "
         "ticks of the subgroup's clock, waiting included.",
-        timed_, invocations_);
+        timed_, invocations_)};
+    for (const auto& [shader, functions] : divided_)
+      notes.push_back(
+          fmt::format("{}: self cost shares {} among {} callers by the number of calls.", shader,
+                      fmt::join(functions, ", "), functions.size() == 1 ? "its" : "their"));
+    return notes;
   }
 
  private:
@@ -353,86 +372,65 @@ class ClockRows {
   };
   using Sites = std::map<uint32_t, Timed>;  // by word offset
 
-  // Finds the rows of one variant.
-  class Finder {
-   public:
-    Finder(ClockRows& rows, const ShaderCode& code, uint32_t variant)
-        : rows_(rows), code_(code), variant_(variant), loops_(code) {}
-
-    void add(const Sites& sites) {
-      std::vector<uint32_t> offsets;
-      for (const auto& [offset, timed] : sites) offsets.push_back(offset);
-      const auto places = site_places(code_.module, code_.map, offsets);
-      for (const spirv::SitePlace& place : places) add(place, sites.at(place.word_offset));
-      for (const auto& [offset, timed] : sites) {
-        // The whole shader: the beginning of a function is in no block.
-        if (!std::ranges::binary_search(places, offset, {}, &spirv::SitePlace::word_offset))
-          add_to_function(code_.map.blocks()[code_.entry_block].function, timed);
+  void add_variant(uint32_t variant, const ShaderCode& code, const Sites& sites) {
+    std::vector<uint32_t> offsets;
+    for (const auto& [offset, timed] : sites) offsets.push_back(offset);
+    const auto places = site_places(code.module, code.map, offsets);
+    const size_t first = rows_.size();
+    std::vector<ShaderPart> parts;  // of the rows from the first on
+    std::map<uint32_t, size_t> row_of_block;
+    const auto add = [&](const ShaderPart& part, const Timed& timed) {
+      const auto [row, is_new] =
+          row_of_block.try_emplace(part.block * 2 + part.is_loop, rows_.size());
+      if (is_new) {
+        parts.push_back(part);
+        rows_.push_back(row_at(variant, code, part.block));
+        rows_.back().is_loop = part.is_loop;
       }
-      for (const Part& part : parts_) take_out(part);
-    }
-
-   private:
-    // A loop or a call, in the block of its instruction.
-    struct Part {
-      uint32_t block;
-      bool is_loop;
-      uint64_t cycles;
+      ClockRow& of = rows_[row->second];
+      of.cycles = saturating_sum(of.cycles, timed.cycles);
+      of.timed_runs = saturating_sum(of.timed_runs, timed.runs);
     };
-
-    void add(const spirv::SitePlace& place, const Timed& timed) {
-      const spirv::Instruction instruction = code_.module.instruction(place.instruction);
-      const bool is_loop = instruction.opcode() != spv::Op::OpFunctionCall;
-      parts_.push_back({place.block, is_loop, timed.cycles});
-      if (is_loop) {
-        ClockRow& row = row_of(of_header_, place.block, place.block);
-        row.is_loop = true;
-        row.cycles = timed.cycles, row.runs = timed.runs;
-        return;
+    const auto function = [&](uint32_t f) {
+      return ShaderPart{code.map.functions()[f].first_block, false};
+    };
+    for (const spirv::SitePlace& place : places) {
+      const spirv::Instruction instruction = code.module.instruction(place.instruction);
+      const Timed& timed = sites.at(place.word_offset);
+      if (instruction.opcode() != spv::Op::OpFunctionCall) {
+        add({place.block, true}, timed);
+        continue;
       }
-      const auto callee = std::ranges::find(code_.map.functions(), instruction.operand(0),
+      const auto callee = std::ranges::find(code.map.functions(), instruction.operand(0),
                                             &spirv::MappedFunction::id);
-      if (callee != code_.map.functions().end())
-        add_to_function(static_cast<uint32_t>(callee - code_.map.functions().begin()), timed);
+      if (callee != code.map.functions().end())
+        add(function(static_cast<uint32_t>(callee - code.map.functions().begin())), timed);
     }
-
-    void add_to_function(uint32_t function, const Timed& timed) {
-      ClockRow& row = row_of(of_function_, function, code_.map.functions()[function].first_block);
-      row.cycles = saturating_sum(row.cycles, timed.cycles);
-      row.runs = saturating_sum(row.runs, timed.runs);
+    for (const auto& [offset, timed] : sites) {
+      // The whole shader: the beginning of a function is in no block.
+      if (!std::ranges::binary_search(places, offset, {}, &spirv::SitePlace::word_offset))
+        add(function(code.map.blocks()[code.entry_block].function), timed);
     }
-
-    // Takes it out of the innermost loop around it, or out of its function.
-    void take_out(const Part& part) {
-      const uint32_t function = code_.map.blocks()[part.block].function;
-      const auto of_function = of_function_.find(function);
-      size_t around = of_function == of_function_.end() ? kNone : of_function->second;
-      for (const uint32_t loop : loops_.around(part.block)) {
-        const uint32_t header = loops_.header(loop);
-        const bool is_itself = part.is_loop && header == part.block;
-        if (is_itself || code_.map.blocks()[header].function != function) continue;
-        if (const auto row = of_header_.find(header); row != of_header_.end()) around = row->second;
-      }
-      if (around == kNone) return;
-      ClockRow& row = rows_.rows_[around];
-      row.inside = saturating_sum(row.inside, part.cycles);
+    const ShaderParts of_shader(code, parts);
+    // The cycles of a loop or a call are not those of the part around it.
+    for (const spirv::SitePlace& place : places) {
+      const auto loop = row_of_block.find(place.block * 2 + 1);
+      const bool is_loop =
+          code.module.instruction(place.instruction).opcode() != spv::Op::OpFunctionCall;
+      const uint32_t around = is_loop
+                                  ? of_shader.outside(static_cast<uint32_t>(loop->second - first))
+                                  : of_shader.around(place.block);
+      if (around == kNone) continue;
+      uint64_t& inside = rows_[first + around].inside;
+      inside = saturating_sum(inside, sites.at(place.word_offset).cycles);
     }
-
-    // The row of a function or a loop, made if it is new.
-    ClockRow& row_of(std::map<uint32_t, size_t>& known, uint32_t key, uint32_t block) {
-      const auto [row, is_new] = known.try_emplace(key, rows_.rows_.size());
-      if (is_new) rows_.rows_.push_back(rows_.row_at(variant_, code_, block));
-      return rows_.rows_[row->second];
-    }
-
-    ClockRows& rows_;
-    const ShaderCode& code_;
-    const uint32_t variant_;
-    const ShaderLoops loops_;
-    std::map<uint32_t, size_t> of_function_;  // rows, by number in the map
-    std::map<uint32_t, size_t> of_header_;    // rows of loops, by their first block
-    std::vector<Part> parts_;
-  };
+    if (!metric_) return;
+    const auto costs = of_shader.costs(variant, totals_, *metric_);
+    for (size_t p = 0; p < costs.size(); ++p) rows_[first + p].cost = costs[p];
+    auto divided = of_shader.divided(variant, totals_);
+    if (!divided.empty())
+      divided_[model_.shader_names[variants_[variant].shader]] = std::move(divided);
+  }
 
   ClockRow row_at(uint32_t variant, const ShaderCode& code, uint32_t block) {
     const uint32_t shader = variants_[variant].shader;
@@ -453,8 +451,10 @@ class ClockRows {
   ShaderSources& sources_;
   const Variants& variants_;
   const BlockTotals& totals_;
+  const std::optional<size_t> metric_;  // the cost; a driver's own counters have none
   std::vector<ClockRow> rows_;
   uint64_t timed_ = 0, invocations_ = 0;
+  std::map<std::string, std::vector<std::string>> divided_;  // functions, by shader
 };
 
 }  // namespace
@@ -484,17 +484,33 @@ Result<Table> make_clock_table(const Model& model, ShaderCodes& codes, ShaderSou
   value("cycles", "cycles", "cycles with everything in it", false,
         [](const ClockRow& row) -> Cell { return row.cycles; });
   value("timed_runs", "timed runs", "runs of it by timed invocations", false,
-        [](const ClockRow& row) -> Cell { return row.runs; });
+        [](const ClockRow& row) -> Cell { return row.timed_runs; });
   value("cycles_per_run", "cycles/run", "cycles of a run, on average", false,
         [](const ClockRow& row) -> Cell {
-          if (row.runs == 0) return {};
-          return static_cast<double>(row.cycles) / static_cast<double>(row.runs);
+          if (row.timed_runs == 0) return {};
+          return static_cast<double>(row.cycles) / static_cast<double>(row.timed_runs);
         });
+  const auto cost = [&](const char* id, const char* title, const char* description, bool is_shown,
+                        auto read) {
+    value(id, title, description, is_shown,
+          [read](const ClockRow& row) -> Cell { return row.cost ? read(*row.cost) : Cell(); });
+    fields.back().column.shown = is_shown;
+  };
+  using Cost = ShaderParts::Cost;
+  cost("self_cost", "self cost", "cost of all invocations, of what self cycles are of", true,
+       [](const Cost& of) -> Cell { return of.self; });
+  cost("total_cost", "total cost", "cost of all invocations, with everything in it", false,
+       [](const Cost& of) -> Cell { return of.all; });
+  cost("runs", "runs", "runs of it by all invocations", false,
+       [](const Cost& of) -> Cell { return of.runs ? Cell(*of.runs) : Cell(); });
+  value("cycles_per_cost", "cycles/cost",
+        "self cycles of a run, on average, divided by the self cost of a run", false,
+        [](const ClockRow& row) -> Cell { return row.cycles_per_cost(); });
   fields.push_back(text_field("text of its first line", sites));
   Table table;
   table.id = "clock";
   table.title = "Cycles of functions and loops";
-  if (!rows.empty()) table.notes.push_back(finder.note());
+  if (!rows.empty()) table.notes = finder.notes();
   return finish_site_table(std::move(table), fields, rows.size(), model, sources, "self_cycles",
                            options);
 }

@@ -160,9 +160,12 @@ Json capture_json(const DataCapture& capture, Places& places) {
                {"memory", memory_json(capture.findings.memory)},
                {"memory_left_out", capture.findings.memory_left_out},
                {"prediction", Json::array()},
+               {"cycles", Json::array()},
                {"commands", capture.grouped ? "grouped" : "each"}};
   for (const analysis::Table& table : capture.prediction)
     json["prediction"].push_back(Json::parse(table_json_text(table)));
+  for (const analysis::Table& table : capture.cycles)
+    json["cycles"].push_back(Json::parse(table_json_text(table)));
   if (!capture.simd_lanes.empty())
     json["simd"] = {{"lanes", capture.simd_lanes}, {"executions", capture.simd_executions}};
   Json tables = Json::object();

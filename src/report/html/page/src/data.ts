@@ -78,6 +78,7 @@ export interface Capture {
   memory: MemoryRow[];             // of `run --memory`, the most bytes first; [] for the old one of two
   memory_left_out: number;         // further ones
   prediction: JsonTable[];         // of works and of lines, with a calibrated --device; else []
+  cycles: JsonTable[];             // of functions and loops, of `run --clocks`; else [], and for the old one of two
   // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
   // (same frame, pass, pipeline, label and call, first uses of pipelines apart; `left_out` says so), `runs` says how many, number is the first one's.
   commands: 'each' | 'grouped';

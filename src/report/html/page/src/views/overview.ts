@@ -65,7 +65,7 @@ export class OverviewView implements View {
       this.causes(), this.findings(),
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
-      app.hasCommands ? this.totals() : null, ...this.prediction(), this.memory(), this.eglMeans(),
+      app.hasCommands ? this.totals() : null, ...this.tables(), this.memory(), this.eglMeans(),
       app.metricId && app.against ? this.tops('Changed most:', true) : null, app.metricId ? this.tops('Costliest', false) : null);
   }
 
@@ -158,13 +158,13 @@ export class OverviewView implements View {
       memory_left_out ? h('p', { class: 'muted' }, `and ${withSeparators(memory_left_out)} more`) : null);
   }
 
-  // The predicted times of the capture on a calibrated device, and of its lines.
-  private prediction(): HTMLElement[] {
-    const { app } = this;
-    return app.now.model.capture.prediction.map((table) => {
+  // Tables as reports have them: predicted times on a calibrated device, and cycles of functions and loops.
+  private tables(): HTMLElement[] {
+    const { app } = this, { prediction, cycles } = app.now.model.capture;
+    return [...prediction, ...cycles].map((table) => {
       const columns = table.columns.filter(({ id }) => table.rows.some((row) => row[id] !== null && row[id] !== ''));
       const cell = (value: string | number | null, id: string, unit: string) =>
-        h('td', { class: unit ? 'number' : '' }, id === 'line' ? this.place(String(value)) : unit ? valueText(value as number | null, unit as Unit) : String(value ?? ''));
+        h('td', { class: unit ? 'number' : '' }, id === 'line' || id === 'location' ? this.place(String(value)) : unit ? valueText(value as number | null, unit as Unit) : String(value ?? ''));
       const rows = table.rows.map((row) => h('tr', {}, ...columns.map(({ id, unit }) => cell(row[id], id, unit))));
       const scope = app.scope.frames ? ' (of all frames)' : '', left = table.total_rows - table.rows.length;
       return h('div', { class: 'card accesses' }, h('h2', {}, table.title, h('span', { class: 'muted' }, scope)),

@@ -1,0 +1,20 @@
+#version 450
+// 64 loads of workgroup memory in each iteration, each from where the one before says.
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer Words { uint words[]; };
+layout(push_constant) uniform Numbers { uint iterations; };
+
+shared uint next[64];
+
+#define STEP at = next[at];
+#define STEPS STEP STEP STEP STEP STEP STEP STEP STEP
+
+void main() {
+  next[gl_LocalInvocationID.x] = words[64 + gl_LocalInvocationID.x];
+  barrier();
+  uint at = gl_LocalInvocationID.x;
+  for (uint i = 0; i < iterations; ++i) {
+    STEPS STEPS STEPS STEPS STEPS STEPS STEPS STEPS
+  }
+  words[gl_LocalInvocationID.x] = at;
+}
