@@ -93,6 +93,20 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden, testing::ValuesIn(kCases), [](const au
   return replaced(replaced(tested.param.name, "-", "_"), ".", "_");
 });
 
+TEST(Clocks, cycles_and_costs_of_the_sample_are_as_expected) {
+  const store::TestDirectory directory;
+  const std::string file = directory.file("sample.tally");
+  write_timed_capture(file);
+  for (const char* format : {"txt", "json"}) {
+    std::vector<std::string> arguments = {"--by", "clock"};
+    if (std::string(format) == "json") arguments.insert(arguments.end(), {"--format", "json"});
+    const platform::CapturedRun run = report(file, arguments);
+    ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
+    expect_text(replaced(run.standard_output, directory.path(), "DIRECTORY"),
+                std::string("clock.") + format);
+  }
+}
+
 // Writes the sample's coverage next to it, and compares what was printed or written.
 void expect_coverage(const std::vector<std::string>& options, const std::string& name) {
   const store::TestDirectory directory;

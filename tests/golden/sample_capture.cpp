@@ -7,6 +7,7 @@
 #include "catalogue/catalogue.h"
 #include "sample_shaders.h"
 #include "spirv/analysis/block_map.h"
+#include "spirv/analysis/sites.h"
 #include "spirv/testing/testing.h"
 #include "store/testing/test_capture.h"
 #include "store/write/writer.h"
@@ -29,7 +30,8 @@ struct Shader {
 
 class Sample {
  public:
-  Sample(store::Writer& writer, int64_t iterations) : writer_(writer), iterations_(iterations) {}
+  explicit Sample(store::Writer& writer, int64_t iterations = 10, bool is_timed = false)
+      : writer_(writer), iterations_(iterations), is_timed_(is_timed) {}
 
   void write() {
     write_device();
@@ -196,7 +198,31 @@ class Sample {
         .gpu_time_ns = {{20'000}}});
     const int64_t tests = 256 * (iterations_ + 1);
     add_counts(dispatch, loop_, {256, tests, tests, 256 * iterations_, 256});
+    if (is_timed_) add_cycles(dispatch);
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);
+  }
+
+  // One of four invocations of the compute shader takes 500 cycles, of them 420 in the loop.
+  void add_cycles(RowId batch) {
+    const auto module = store::require(
+        spirv::Module::parse(spirv::test::assemble(kLoopCompute, spirv::make_version(1, 3))));
+    const auto add = [&](spv::Op opcode, Number number, int64_t value) {
+      uint32_t i = 0;
+      while (module.instruction(i).opcode() != opcode) ++i;
+      const catalogue::Counter& counter = catalogue::counter(number);
+      const RowId metric = writer_.add(store::MetricRow{
+          .name = std::string(counter.name), .description = std::string(counter.description)});
+      writer_.add(store::BlockOtherRow{.batch = batch,
+                                       .stage = kCompute,
+                                       .block = spirv::site_number(module.word_offset(i)),
+                                       .metric = metric,
+                                       .values = {{value}}});
+    };
+    add(spv::Op::OpFunction, Number::TimedCycles, 64 * 500);
+    add(spv::Op::OpFunction, Number::TimedRuns, 64);
+    add(spv::Op::OpFunction, Number::TimedInvocations, 64);
+    add(spv::Op::OpLoopMerge, Number::TimedCycles, 64 * 420);
+    add(spv::Op::OpLoopMerge, Number::TimedRuns, 64);
   }
 
   // 5 x 4 regions of 128x128 pixels; the last row is 96 high. Only the first three have values.
@@ -271,6 +297,7 @@ class Sample {
 
   store::Writer& writer_;
   int64_t iterations_;
+  bool is_timed_;
   std::vector<RowId> metrics_;
   RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, render_pass_ = 0, opaque_ = 0,
         reduce_ = 0;
@@ -279,26 +306,29 @@ class Sample {
 };
 
 template <typename Write>
-void write_capture(const std::string& path, int64_t iterations, const Write& write) {
+void write_capture(const std::string& path, const Write& write) {
   store::Writer writer =
       store::require(store::Writer::create(path, {.tool_version = "0.1.0",
                                                   .command_line = {"renderer", "--fast"},
                                                   .working_directory = "/home/user",
                                                   .start_unix_ns = 1'700'000'000'000'000'000,
                                                   .start_monotonic_ns = 500}));
-  Sample sample(writer, iterations);
-  write(sample);
+  write(writer);
   store::require(writer.finish(2'500'000'500, 0));
 }
 
 }  // namespace
 
 void write_sample_capture(const std::string& path, int64_t iterations) {
-  write_capture(path, iterations, [](Sample& sample) { sample.write(); });
+  write_capture(path, [&](store::Writer& writer) { Sample(writer, iterations).write(); });
+}
+
+void write_timed_capture(const std::string& path) {
+  write_capture(path, [](store::Writer& writer) { Sample(writer, 10, true).write(); });
 }
 
 void write_different_draws(const std::string& path, int64_t draws) {
-  write_capture(path, 0, [&](Sample& sample) { sample.write_different(draws); });
+  write_capture(path, [&](store::Writer& writer) { Sample(writer).write_different(draws); });
 }
 
 }  // namespace tally::test

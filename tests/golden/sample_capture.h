@@ -11,6 +11,10 @@ namespace tally::test {
 // invocation.
 void write_sample_capture(const std::string& path, int64_t iterations = 10);
 
+// The same capture, as if of tally run --clocks=4, with the cycles of the compute shader and its
+// loop.
+void write_timed_capture(const std::string& path);
+
 // A capture with the same shaders: one pass of draws that all differ, in parameters and counts.
 void write_different_draws(const std::string& path, int64_t draws);
 

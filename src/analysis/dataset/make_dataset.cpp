@@ -279,8 +279,8 @@ class CaptureBuilder {
     });
     if (!are_timed) return {};
     const TableOptions options{
-        .columns = {"location", "function", "part", "share", "self_cycles", "cycles", "timed_runs",
-                    "cycles_per_run", "self_cost", "cycles_per_cost", "text"},
+        .columns = {"location", "function", "part", "share", "self_cycles", "self_cost",
+                    "cycles_per_cost", "cycles", "timed_runs", "cycles_per_run", "text"},
         .top = kMaxTimed};
     const auto totals = TALLY_TRY(BlockTotals::count(model_, codes_, variants_, progress));
     auto table =
