@@ -1,5 +1,5 @@
 // An application for the tests of `tally run --clocks`: dispatches one workgroup of 64 invocations
-// of each kernel, alone on the device, in turn. Usage: clock_app ITERATIONS ROUNDS.
+// of each kernel, one kernel after the other. Usage: clock_app ITERATIONS ROUNDS.
 #include <array>
 #include <cstdio>
 #include <span>

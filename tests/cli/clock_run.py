@@ -99,7 +99,7 @@ def plain_nanoseconds(iterations):
 
 def check_values():
     short, long = plain_nanoseconds(SHORT), plain_nanoseconds(LONG)
-    # Of what the longer run does more; the fixed cost of a dispatch is in neither.
+    # The difference leaves out the fixed cost of a dispatch.
     times = {kernel: (long[kernel] - short[kernel]) / ((LONG - SHORT) * STEPS) for kernel in KERNELS}
     rows = cycles(LONG, REPEATED)
     loop = rows["chain.comp", "main", "loop"]

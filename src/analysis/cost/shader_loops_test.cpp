@@ -92,7 +92,7 @@ class CalledParts {
     totals_.emplace(BlockTotals::count(*model_, *codes_, *variants_, {}).value());
   }
 
-  // Of the executions of blocks, as if each block cost 1.
+  // A block costs its executions, as if one execution cost 1.
   std::vector<ShaderParts::Cost> costs(const std::vector<ShaderPart>& parts) {
     const auto metrics = describe_metrics(*model_);
     return ShaderParts(codes_->of(0).value(), parts).costs(0, *totals_, executions_metric(metrics));
