@@ -191,19 +191,20 @@ void TestScene::add_dispatch(RowId pipeline, std::optional<RowId> label,
                              std::optional<int64_t> gpu_time_ns, bool counted) {
   const RowId function =
       writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
-  batch_ = writer_.add(
-      store::CommandBatchRow{.execution = execution_,
-                             .size = 1,
-                             .function = function,
-                             .pipeline = pipeline,
-                             .pass = pass_,
-                             .counted = counted,
-                             .positions = {{position_++}},
-                             .labels = {{label.value_or(store::Column::kNull)}},
-                             .parameters = {{"groupCountX", {{4}}}},
-                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}},
-                             .repeats = sample_.has_value(),
-                             .time_sample = sample_});
+  batch_ = writer_.add(store::CommandBatchRow{
+      .execution = execution_,
+      .size = 1,
+      .function = function,
+      .pipeline = pipeline,
+      .pass = pass_,
+      .counted = counted,
+      .positions = {{position_++}},
+      .labels = {{label.value_or(store::Column::kNull)}},
+      .parameters = {{"groupCountX", {{4}}}},
+      .gpu_begin_ns = {{sample_ && gpu_time_ns ? 1000 * position_ : store::Column::kNull}},
+      .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}},
+      .repeats = sample_.has_value(),
+      .time_sample = sample_});
 }
 
 void TestScene::set_value(uint32_t block, RowId metric, uint64_t value) {

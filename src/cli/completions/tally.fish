@@ -17,7 +17,7 @@ complete -c tally -n '__fish_seen_subcommand_from run' -l shader -x -d 'Only cou
 complete -c tally -n '__fish_seen_subcommand_from run' -l replace -x -d 'Run the code of a file (GLSL, HLSL or SPIR-V) in place of a shader; SHADER is a name, hash or entry point (may be repeated)'
 complete -c tally -n '__fish_seen_subcommand_from run' -l regions -d 'Also count every render pass by region of the framebuffer, 8x8 pixels or WxH'
 complete -c tally -n '__fish_seen_subcommand_from run' -l region-draws -d 'With --regions, also count each draw of a render pass by region'
-complete -c tally -n '__fish_seen_subcommand_from run' -l times -x -a 'off passes draws plain' -d 'Work to time on the GPU: passes (and dispatches), draws (also each draw in a pass, which slows passes down), plain (as passes, without counting) or off'
+complete -c tally -n '__fish_seen_subcommand_from run' -l times -x -a 'off passes draws plain' -d 'Work to time on the GPU: passes (and dispatches, a part of those that repeat often), draws (also each dispatch, and each draw in a pass, which slows passes down), plain (as passes, without counting) or off'
 complete -c tally -n '__fish_seen_subcommand_from run' -l statistics -d 'Also keep the driver compiler'\''s statistics of each pipeline: registers, spills, code size'
 complete -c tally -n '__fish_seen_subcommand_from run' -l branches -d 'Also count how often each branch and switch target is taken'
 complete -c tally -n '__fish_seen_subcommand_from run' -l loops -d 'Also count the iterations of each loop, its runs and their lengths'

@@ -116,6 +116,15 @@ Status export_pprof(const Input& input) {
 }
 
 Status export_perfetto(const Input& input) {
+  const auto untimed = std::ranges::count_if(input.model.commands, [](const auto& command) {
+    return command.estimated_from != analysis::kNone;
+  });
+  if (untimed != 0) {
+    say(
+        fmt::format("{}: left out: {} repeated dispatches that were not timed (tally run --times "
+                    "draws times each)",
+                    input.options.files[0], untimed));
+  }
   return report::write_perfetto(input.model, input.progress, input.out);
 }
 

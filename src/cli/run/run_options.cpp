@@ -307,8 +307,9 @@ void declare_options(CLI::App& command, RunOptions& options) {
                    "With --regions, also count each draw of a render pass by region");
   command
       .add_option("--times", options.times,
-                  "Work to time on the GPU: passes (and dispatches), draws (also each draw in a "
-                  "pass, which slows passes down), plain (as passes, without counting) or off")
+                  "Work to time on the GPU: passes (and dispatches, a part of those that repeat "
+                  "often), draws (also each dispatch, and each draw in a pass, which slows passes "
+                  "down), plain (as passes, without counting) or off")
       ->check(one_of({"off", "passes", "draws", "plain"}))
       ->type_name("WHAT");
   command.add_flag(
