@@ -70,26 +70,23 @@ Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes,
   const auto variant_of = [&](const auto& b) {
     return variants.of(model.commands[b.command].pipeline, b.shader);
   };
-  Status status = visit_block_executions(model, progress, [&](const BlockExecutions& b) {
+  TALLY_TRY(visit_block_executions(model, progress, [&](const BlockExecutions& b) {
     const uint32_t variant = variant_of(b);
     if (!totals.reserve_block(variant, b.block)) return;
     Totals& of = totals.totals_[variant];
     for (auto* sums : {&of.executions, b.have_costs ? &of.with_costs : nullptr}) {
       if (sums != nullptr) (*sums)[b.block] = saturating_sum((*sums)[b.block], b.executions);
     }
-  });
+  }));
   StoredValues stored_values;
-  if (status.ok()) {
-    status = visit_block_values(model, progress, [&](const BlockValue& b) {
-      const uint32_t variant = variant_of(b);
-      if (!totals.reserve_block(variant, b.block)) return;
-      StoredValue& stored = stored_values[{variant, b.block, b.metric}];
-      stored.value = saturating_sum(stored.value, b.value);
-      stored.executions = saturating_sum(stored.executions, b.executions);
-    });
-  }
-  if (status.ok()) status = totals.compute_values(stored_values);
-  TALLY_TRY(status);
+  TALLY_TRY(visit_block_values(model, progress, [&](const BlockValue& b) {
+    const uint32_t variant = variant_of(b);
+    if (!totals.reserve_block(variant, b.block)) return;
+    StoredValue& stored = stored_values[{variant, b.block, b.metric}];
+    stored.value = saturating_sum(stored.value, b.value);
+    stored.executions = saturating_sum(stored.executions, b.executions);
+  }));
+  TALLY_TRY(totals.compute_values(stored_values));
   return totals;
 }
 

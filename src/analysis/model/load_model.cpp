@@ -203,17 +203,6 @@ IdIndex index_rows(const std::vector<Row>& rows) {
   return index;
 }
 
-// Moves the result into `target`, or keeps the first error in `status`.
-template <typename T>
-void take(Result<T> result, T& target, Status& status) {
-  if (!status.ok()) return;
-  if (result.ok()) {
-    target = std::move(*result);
-  } else {
-    status = Status(result.error());
-  }
-}
-
 // Bounds of what a hostile file can make a reader spend. A table has a column for each metric.
 constexpr size_t kMaxMetrics = 4096;
 // A small file can hold many equal commands; a larger one may hold as many as it has bytes.
@@ -276,22 +265,20 @@ void add_cost(Model& model, std::shared_ptr<const DeviceCosts> device) {
 }
 
 Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device) {
-  Status status;
   const store::Reader& reader = model.reader;
-  take(reader.capture(), model.capture, status);
-  take(reader.processes(), model.processes, status);
-  take(reader.devices(), model.devices, status);
-  take(reader.metrics(), model.metrics, status);
-  take(reader.modules(), model.modules, status);
-  take(reader.shaders(), model.shaders, status);
-  take(reader.pipelines(), model.pipelines, status);
-  take(reader.labels(), model.labels, status);
-  take(reader.frames(), model.frames, status);
-  take(reader.frame_counters(), model.frame_counters, status);
-  take(reader.region_counters(), model.region_counters, status);
-  take(reader.messages(), model.messages, status);
-  take(reader.replacements(), model.replacements, status);
-  TALLY_TRY(status);
+  model.capture = TALLY_TRY(reader.capture());
+  model.processes = TALLY_TRY(reader.processes());
+  model.devices = TALLY_TRY(reader.devices());
+  model.metrics = TALLY_TRY(reader.metrics());
+  model.modules = TALLY_TRY(reader.modules());
+  model.shaders = TALLY_TRY(reader.shaders());
+  model.pipelines = TALLY_TRY(reader.pipelines());
+  model.labels = TALLY_TRY(reader.labels());
+  model.frames = TALLY_TRY(reader.frames());
+  model.frame_counters = TALLY_TRY(reader.frame_counters());
+  model.region_counters = TALLY_TRY(reader.region_counters());
+  model.messages = TALLY_TRY(reader.messages());
+  model.replacements = TALLY_TRY(reader.replacements());
   if (model.metrics.size() > kMaxMetrics)
     return Error{fmt::format("has {} metrics, of which at most {} can be read",
                              model.metrics.size(), kMaxMetrics)};
@@ -306,7 +293,7 @@ Status load_small_tables(Model& model, std::shared_ptr<const DeviceCosts> device
   model.label_index = index_rows(model.labels);
   model.frame_index = index_rows(model.frames);
   model.region_counter_index = index_rows(model.region_counters);
-  return status;
+  return {};
 }
 
 // The data of a submission until its commands are assigned to their frame.
@@ -323,21 +310,19 @@ class Timeline {
   Timeline(Model& model, Model::Detail detail) : model_(model), detail_(detail) {}
 
   Status load() {
-    Status status = model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
+    TALLY_TRY(model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
       const uint32_t frame = model_.frame_index.find(row.frame);
       if (frame != kNone && model_.frame_selected(frame)) {
         submissions_[row.id] = {frame, row.number, model_.label_index.find(row.label), {}, {}};
       }
       return true;
-    });
-    if (status.ok()) status = load_executions();
-    if (status.ok()) status = load_passes();
-    if (status.ok()) status = load_commands();
-    if (status.ok()) {
-      estimate_times();
-      order_commands();
-    }
-    return status;
+    }));
+    TALLY_TRY(load_executions());
+    TALLY_TRY(load_passes());
+    TALLY_TRY(load_commands());
+    estimate_times();
+    order_commands();
+    return {};
   }
 
  private:
@@ -372,15 +357,12 @@ class Timeline {
   }
 
   Status load_commands() {
-    std::vector<store::FunctionRow> functions;
-    Status status;
-    take(model_.reader.functions(), functions, status);
-    TALLY_TRY(status);
+    const auto functions = TALLY_TRY(model_.reader.functions());
     const IdIndex function_index = index_rows(functions);
     if (detail_ == Model::Detail::Batches) return count_batches(functions, function_index);
     const uint64_t limit = std::max(kMaxCommands, model_.reader.file_size());
     bool fits = true;
-    status = model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
+    TALLY_TRY(model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
       add_to_sample(row);
       const auto place = executions_.find(row.execution);
       const uint32_t function = function_index.find(row.function);
@@ -388,13 +370,13 @@ class Timeline {
       fits = loaded_.size() + row.size <= limit;
       if (fits) load_batch(row, functions[function], place->second);
       return fits;
-    });
-    if (status.ok() && !fits)
+    }));
+    if (!fits)
       return Error{
           fmt::format("has more than {} commands, which is more than can be read at once: choose "
                       "frames with --frames",
                       limit)};
-    return status;
+    return {};
   }
 
   Status count_batches(const std::vector<store::FunctionRow>& functions,
@@ -551,10 +533,9 @@ void select_by_pipeline(Model& model) {
 
 Result<Model> load_model(store::Reader reader, const Selection& selection, Model::Detail detail) {
   Model model{.reader = std::move(reader), .selection = selection};
-  Status status = load_small_tables(model, selection.device);
-  if (status.ok()) status = Timeline(model, detail).load();
-  if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
-  TALLY_TRY(status);
+  TALLY_TRY(load_small_tables(model, selection.device));
+  TALLY_TRY(Timeline(model, detail).load());
+  model.used_before = TALLY_TRY(pipelines_used_before(model));
   model.shader_names = name_shaders(model);
   model.pipeline_names = name_pipelines(model);
   ShaderConstants constants = describe_constants(model);

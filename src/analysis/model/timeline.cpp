@@ -168,10 +168,9 @@ class PlaceFinder {
   explicit PlaceFinder(const Model& model) : model_(model) {}
 
   Result<GpuPlaces> run() {
-    Status status = find_queues();
-    if (status.ok()) status = find_executions();
-    if (status.ok()) status = place_commands();
-    TALLY_TRY(status);
+    TALLY_TRY(find_queues());
+    TALLY_TRY(find_executions());
+    TALLY_TRY(place_commands());
     for (const Pass& pass : model_.passes) places_.passes.push_back(place_of(pass.row.execution));
     places_.spans = TALLY_TRY(gpu_timeline(model_));
     set_times();

@@ -36,13 +36,13 @@ class CommandTable {
   }
 
   Status count(const Progress& progress) {
-    Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
+    TALLY_TRY(visit_stage_values(model_, progress, [this](const StageValue& v) {
       values_.add(groups_.group_of_command[v.command], v.metric, v.value);
-    });
-    if (status.ok()) status = count_invocations(progress);
-    if (status.ok()) status = find_footprints(progress);
-    if (status.ok() && by_ == GroupBy::Label) add_to_enclosing_labels();
-    return status;
+    }));
+    TALLY_TRY(count_invocations(progress));
+    TALLY_TRY(find_footprints(progress));
+    if (by_ == GroupBy::Label) add_to_enclosing_labels();
+    return {};
   }
 
   // The rows compute their cells from `self` and keep it alive.

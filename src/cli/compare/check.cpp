@@ -178,10 +178,10 @@ Result<analysis::CappedCounts> capped_counts(const std::string& file, const Chec
   const auto model = TALLY_TRY(analysis::open_model(file));
   for (const std::string& name : options.devices) {
     auto device = TALLY_TRY(analysis::DeviceModel::load(name));
-    const auto prediction =
-        analysis::predict(model, std::make_shared<const analysis::DeviceModel>(std::move(device)));
-    if (!prediction) return with_context(prediction.error(), file);
-    add_times(*prediction, counts);
+    const auto prediction = TALLY_TRY(with_context(
+        analysis::predict(model, std::make_shared<const analysis::DeviceModel>(std::move(device))),
+        file));
+    add_times(prediction, counts);
   }
   return counts;
 }
