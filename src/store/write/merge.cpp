@@ -138,7 +138,7 @@ class Copy {
     for (DeviceRow row : rows) {
       const auto metrics = TALLY_TRY(capture_.device_metrics(row.id));
       if (!metrics.empty() && !is_first_metric(metrics.front()))
-        return Error{"its devices count other metrics than those of the captures before"};
+        return Error{"its devices have other metrics than those of the earlier captures"};
       Identity identity = identity_of(row);
       for (const MetricRow& metric : metrics) identity << metric.name << metric.description;
       identity << seen[identity.key()]++;
@@ -495,7 +495,7 @@ Status CaptureMerge::add(const Reader& capture) {
   const auto row = TALLY_TRY(capture.capture());
   if (!row.end_monotonic_ns) return Error{"capture is incomplete: its writer died"};
   if (row.tool_version != state_->row.tool_version) {
-    return Error{"is of tally " + row.tool_version + ", and others are of " +
+    return Error{"written by tally " + row.tool_version + ", the earlier captures by tally " +
                  state_->row.tool_version};
   }
   const int64_t start = difference(row.start_unix_ns, state_->row.start_unix_ns);

@@ -116,7 +116,7 @@ TEST_F(Merge, source_texts_are_kept) {
 TEST_F(Merge, refuses_captures_that_are_incomplete_or_of_another_version) {
   const std::string a = capture("a"), b = capture("b");
   change(b, "UPDATE capture SET tool_version = '9'");
-  EXPECT_THAT(merge({a, b}).error().message, HasSubstr("is of tally 9"));
+  EXPECT_THAT(merge({a, b}).error().message, HasSubstr("written by tally 9"));
   const std::string c = capture("c");
   change(c, "UPDATE capture SET end_monotonic_ns = NULL");
   EXPECT_THAT(merge({a, c}).error().message, HasSubstr("incomplete"));
