@@ -125,13 +125,8 @@ void EntryPipeline::make_layout(const ShaderInterface& interface) {
       bindings.push_back(
           {0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1, VK_SHADER_STAGE_ALL, nullptr});
     }
-    VkDescriptorSetLayoutCreateInfo info = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-    info.bindingCount = static_cast<uint32_t>(bindings.size());
-    info.pBindings = bindings.data();
-    VkDescriptorSetLayout handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorSetLayout(context_.device(), &info, nullptr, &handle));
-    set_layouts_.emplace_back(context_.device(), handle);
-    handles.push_back(handle);
+    set_layouts_.push_back(make_set_layout(context_, bindings));
+    handles.push_back(set_layouts_.back());
   }
   layout_ =
       make_pipeline_layout(context_, handles, context_.properties().limits.maxPushConstantsSize);

@@ -10,6 +10,7 @@
 #include "capture/testing/client_kit.h"
 #include "capture/testing/painter.h"
 #include "support/instrumentation.h"
+#include "support/queries.h"
 
 namespace tally::test {
 namespace {
@@ -109,15 +110,7 @@ std::vector<std::string> draw_frame(Context& context) {
 class Pool {
  public:
   Pool(const Context& context, VkQueryType type, VkQueryPipelineStatisticFlags statistics = 0)
-      : device_(context.device()) {
-    VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-    info.queryType = type;
-    info.queryCount = 1;
-    info.pipelineStatistics = statistics;
-    VkQueryPool handle = VK_NULL_HANDLE;
-    check(vkCreateQueryPool(device_, &info, nullptr, &handle));
-    pool_ = {device_, handle};
-  }
+      : device_(context.device()), pool_(make_query_pool(context, type, 1, statistics)) {}
   operator VkQueryPool() const { return pool_; }
   uint64_t read() const {
     uint64_t value = 0;

@@ -396,13 +396,8 @@ TEST_F(Races, a_large_set_layout_is_made_on_a_small_stack) {
       bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kDescriptors, VK_SHADER_STAGE_ALL,
                      nullptr};
     }
-    VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-    info.bindingCount = 2;
-    info.pBindings = bindings;
-    VkDescriptorSetLayout handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorSetLayout(context.device(), &info, nullptr, &handle));
-    const SetLayout set(context.device(), handle);
-    const PipelineLayout layout = make_pipeline_layout(context, {{handle}});
+    const SetLayout set = make_set_layout(context, bindings);
+    const PipelineLayout layout = make_pipeline_layout(context, {{set.get()}});
     return layout.get() != VK_NULL_HANDLE;
   };
   struct Job {

@@ -109,6 +109,17 @@ ShaderModule make_shader_module(const Context& context, std::span<const uint32_t
   return {context.device(), handle};
 }
 
+SetLayout make_set_layout(const Context& context,
+                          std::span<const VkDescriptorSetLayoutBinding> bindings,
+                          VkDescriptorSetLayoutCreateFlags flags) {
+  const VkDescriptorSetLayoutCreateInfo info = {
+      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, nullptr, flags,
+      static_cast<uint32_t>(bindings.size()), bindings.data()};
+  VkDescriptorSetLayout handle = VK_NULL_HANDLE;
+  check(vkCreateDescriptorSetLayout(context.device(), &info, nullptr, &handle));
+  return {context.device(), handle};
+}
+
 PipelineLayout make_pipeline_layout(const Context& context,
                                     std::span<const VkDescriptorSetLayout> sets,
                                     uint32_t push_bytes, VkShaderStageFlags push_stages) {
@@ -125,14 +136,9 @@ PipelineLayout make_pipeline_layout(const Context& context,
 
 DescriptorSet::DescriptorSet(const Context& context,
                              std::span<const VkDescriptorSetLayoutBinding> bindings)
-    : device_(context.device()), bindings_(bindings.begin(), bindings.end()) {
-  VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  layout.bindingCount = static_cast<uint32_t>(bindings.size());
-  layout.pBindings = bindings.data();
-  VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorSetLayout(device_, &layout, nullptr, &layout_handle));
-  layout_ = {device_, layout_handle};
-
+    : device_(context.device()),
+      bindings_(bindings.begin(), bindings.end()),
+      layout_(make_set_layout(context, bindings)) {
   std::vector<VkDescriptorPoolSize> sizes;
   for (const auto& binding : bindings)
     sizes.push_back({binding.descriptorType, binding.descriptorCount});

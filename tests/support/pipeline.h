@@ -18,6 +18,10 @@ struct Stage {
 
 ShaderModule make_shader_module(const Context& context, std::span<const uint32_t> code);
 
+SetLayout make_set_layout(const Context& context,
+                          std::span<const VkDescriptorSetLayoutBinding> bindings = {},
+                          VkDescriptorSetLayoutCreateFlags flags = 0);
+
 // A layout of the given sets with one push-constant range of `push_bytes` for `push_stages` (no
 // range for 0 bytes).
 PipelineLayout make_pipeline_layout(const Context& context,

@@ -7,22 +7,22 @@ namespace {
 
 constexpr uint32_t kStatistics = 11;
 
-QueryPool make_pool(const Context& context, VkQueryType type, uint32_t count) {
-  VkQueryPoolCreateInfo info = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-  info.queryType = type;
-  info.queryCount = count;
-  if (type == VK_QUERY_TYPE_PIPELINE_STATISTICS) info.pipelineStatistics = (1u << kStatistics) - 1;
+}  // namespace
+
+QueryPool make_query_pool(const Context& context, VkQueryType type, uint32_t count,
+                          VkQueryPipelineStatisticFlags statistics, const void* next) {
+  const VkQueryPoolCreateInfo info = {
+      VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, next, 0, type, count, statistics};
   VkQueryPool handle = VK_NULL_HANDLE;
   check(vkCreateQueryPool(context.device(), &info, nullptr, &handle));
   return {context.device(), handle};
 }
 
-}  // namespace
-
 StatisticsQuery::StatisticsQuery(const Context& context, uint32_t queries)
     : context_(context), queries_(queries) {
   if (context.features().pipelineStatisticsQuery) {
-    pool_ = make_pool(context, VK_QUERY_TYPE_PIPELINE_STATISTICS, queries);
+    pool_ = make_query_pool(context, VK_QUERY_TYPE_PIPELINE_STATISTICS, queries,
+                            (1u << kStatistics) - 1);
   }
 }
 
@@ -48,7 +48,7 @@ PipelineStatistics StatisticsQuery::read() const {
 }
 
 OcclusionQuery::OcclusionQuery(const Context& context)
-    : context_(context), pool_(make_pool(context, VK_QUERY_TYPE_OCCLUSION, 1)) {}
+    : context_(context), pool_(make_query_pool(context, VK_QUERY_TYPE_OCCLUSION, 1)) {}
 
 void OcclusionQuery::reset(VkCommandBuffer commands) const {
   vkCmdResetQueryPool(commands, pool_, 0, 1);

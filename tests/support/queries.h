@@ -1,9 +1,13 @@
-// The driver's own queries, the reference that instrumented counts are compared with.
+// Query pools, and the driver's own queries: the reference that instrumented counts are compared
+// with.
 #pragma once
 
 #include "support/context.h"
 
 namespace tally::test {
+
+QueryPool make_query_pool(const Context& context, VkQueryType type, uint32_t count,
+                          VkQueryPipelineStatisticFlags statistics = 0, const void* next = nullptr);
 
 // All pipeline statistics of Vulkan 1.0, in the order of their bits.
 struct PipelineStatistics {

@@ -24,13 +24,7 @@ class Address : public CountersTest {
 
   // A layout with a single range of the device's maximum size.
   PipelineLayout full_layout(uint32_t extra_sets = 0) {
-    if (!empty_.get()) {
-      const VkDescriptorSetLayoutCreateInfo info{
-          VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-      VkDescriptorSetLayout handle = VK_NULL_HANDLE;
-      check(vkCreateDescriptorSetLayout(context().device(), &info, nullptr, &handle));
-      empty_ = SetLayout(context().device(), handle);
-    }
+    if (!empty_.get()) empty_ = make_set_layout(context());
     std::vector<VkDescriptorSetLayout> sets(1 + extra_sets, empty_.get());
     sets[0] = work().set.layout();
     return make_pipeline_layout(context(), sets, push_size());

@@ -4,6 +4,7 @@
 #include "api/kit.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "support/queries.h"
 
 namespace tally::test {
 namespace {
@@ -256,13 +257,9 @@ TEST_F(Libraries, may_be_destroyed_before_a_query_counts_what_was_linked) {
         make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT, 0);
     linked = link({input, before, fragment, output}, 0);
   }
-  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-  info.queryType = VK_QUERY_TYPE_PIPELINE_STATISTICS;
-  info.queryCount = 1;
-  info.pipelineStatistics = VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT;
-  VkQueryPool handle = VK_NULL_HANDLE;
-  check(vkCreateQueryPool(context().device(), &info, nullptr, &handle));
-  const QueryPool pool(context().device(), handle);
+  const QueryPool pool =
+      make_query_pool(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
+                      VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
   const RenderTarget target(context());
   context().run([&](VkCommandBuffer commands) {
     vkCmdResetQueryPool(commands, pool, 0, 1);

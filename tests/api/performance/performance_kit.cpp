@@ -8,6 +8,7 @@
 #include "full_screen.vert.h"
 #include "plain.frag.h"
 #include "support/environment.h"
+#include "support/queries.h"
 
 namespace tally::test {
 
@@ -122,11 +123,7 @@ Performance::Performance(PerformanceTest& test, std::vector<std::string> ids, ui
       vkGetInstanceProcAddr(context_.instance(),
                             "vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR"))(
       context_.gpu(), &ours, &passes_);
-  const VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, &ours, 0,
-                                   VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, queries_};
-  VkQueryPool pool = VK_NULL_HANDLE;
-  check(vkCreateQueryPool(context_.device(), &info, nullptr, &pool));
-  pool_ = {context_.device(), pool};
+  pool_ = make_query_pool(context_, VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, queries_, 0, &ours);
 }
 
 void Performance::submit(VkCommandBuffer commands, uint32_t pass) const {

@@ -18,12 +18,8 @@ class DescriptorBuffers : public QueriesTest {
   SetLayout make_set_layout() {
     const VkDescriptorSetLayoutBinding binding{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
                                                VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    const VkDescriptorSetLayoutCreateInfo info{
-        VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, nullptr,
-        VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT, 1, &binding};
-    VkDescriptorSetLayout handle = VK_NULL_HANDLE;
-    check(vkCreateDescriptorSetLayout(context().device(), &info, nullptr, &handle));
-    return {context().device(), handle};
+    return test::make_set_layout(context(), {&binding, 1},
+                                 VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT);
   }
   // A buffer with one descriptor, of `values`.
   Buffer make_descriptor(const Buffer& values) {

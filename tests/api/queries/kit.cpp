@@ -11,17 +11,15 @@ namespace tally::test {
 
 Queries::Queries(const Context& context, VkQueryType type, uint32_t count,
                  VkQueryPipelineStatisticFlags statistics, const void* next)
-    : context_(context), count_(count), numbers_(1) {
-  const VkQueryPoolCreateInfo info{
-      VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, next, 0, type, count, statistics};
+    : context_(context),
+      pool_(make_query_pool(context, type, count, statistics, next)),
+      count_(count),
+      numbers_(1) {
   if (type == VK_QUERY_TYPE_PIPELINE_STATISTICS) {
     numbers_ = static_cast<uint32_t>(std::popcount(statistics));
   } else if (type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT) {
     numbers_ = 2;
   }
-  VkQueryPool handle = VK_NULL_HANDLE;
-  check(vkCreateQueryPool(context.device(), &info, nullptr, &handle));
-  pool_ = {context.device(), handle};
 }
 
 std::vector<uint64_t> Queries::read(uint32_t query) const {

@@ -11,6 +11,7 @@
 
 #include "api/kit.h"
 #include "support/pipeline.h"
+#include "support/queries.h"
 #include "support/render_target.h"
 
 namespace tally::test {

@@ -145,11 +145,8 @@ TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pi
 
 TEST_F(LateVariants, a_layout_without_room_is_said_once_and_the_plain_pipeline_runs) {
   const VkPhysicalDeviceLimits& limits = context().properties().limits;
-  const VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  VkDescriptorSetLayout handle = VK_NULL_HANDLE;
-  check(vkCreateDescriptorSetLayout(context().device(), &info, nullptr, &handle));
-  const SetLayout empty(context().device(), handle);
-  const std::vector<VkDescriptorSetLayout> sets(limits.maxBoundDescriptorSets, handle);
+  const SetLayout empty = make_set_layout(context());
+  const std::vector<VkDescriptorSetLayout> sets(limits.maxBoundDescriptorSets, empty.get());
   const PipelineLayout full = make_pipeline_layout(context(), sets, limits.maxPushConstantsSize);
   GraphicsPipelineInfo orange;
   orange.stages = {{kVertex, full_screen_vert}, {kFragment, orange_frag}};

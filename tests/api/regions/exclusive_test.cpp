@@ -103,12 +103,7 @@ class Capturing : public RegionsTest {
     target_.emplace(context(), RenderTargetInfo{.extent = {size, size}});
     pipeline_.emplace(make_rectangles(plain_frag));
     values_.emplace(context(), Capture::Info{{size, size}});
-    VkQueryPoolCreateInfo info = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2;
-    VkQueryPool pool = VK_NULL_HANDLE;
-    check(vkCreateQueryPool(context().device(), &info, nullptr, &pool));
-    times_ = QueryPool(context().device(), pool);
+    times_ = make_query_pool(context(), VK_QUERY_TYPE_TIMESTAMP, 2);
   }
   // Draws `draws` times and returns the sum over the regions, or 0 if not captured.
   uint64_t run(uint32_t draws, bool captured = true) {
