@@ -51,7 +51,6 @@ class Editor {
 
   const Module& module() const { return *module_; }
   uint32_t new_id() { return ids_.take(); }
-  IdAllocator& ids() { return ids_; }
   InstructionBuilder new_code() { return InstructionBuilder(ids_); }
 
   // --- the module as a whole

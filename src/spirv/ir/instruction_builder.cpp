@@ -103,9 +103,4 @@ void InstructionBuilder::loop_merge(uint32_t merge, uint32_t continue_target) {
   emit(spv::Op::OpLoopMerge, {merge, continue_target, 0});
 }
 
-void InstructionBuilder::append(const InstructionBuilder& other) {
-  append(other.words());
-  if (other.last_label_) last_label_ = other.last_label_;
-}
-
 }  // namespace tally::spirv

@@ -128,7 +128,6 @@ class InstructionBuilder {
     });
   }
 
-  void append(const InstructionBuilder& other);
   // Appends complete instructions, e.g. of the edited module.
   void append(std::span<const uint32_t> words) {
     words_.insert(words_.end(), words.begin(), words.end());

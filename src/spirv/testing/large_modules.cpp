@@ -99,8 +99,8 @@ class Writer {
     } else if (stage == ExecutionModel::GLCompute) {
       head.emit(Op::OpExecutionMode, {main, word(spv::ExecutionMode::LocalSize), 1, 1, 1});
     }
-    head.append(globals);
-    head.append(code);
+    head.append(globals.words());
+    head.append(code.words());
     const uint32_t version = stage == ExecutionModel::IntersectionKHR ? kVersion14 : kVersion13;
     std::vector<uint32_t> words = {spv::MagicNumber, version, 0, ids.next, 0};
     words.insert(words.end(), head.words().begin(), head.words().end());

@@ -37,7 +37,6 @@ class ActiveQueries {
     inherits_occlusion_ = occlusion;
   }
 
-  bool empty() const { return queries_.empty(); }
   bool count_in_shaders() const { return shader_queries_ != 0; }
   // True if there is an occlusion query, of this command buffer or inherited.
   bool count_samples() const { return own_occlusion() || inherits_occlusion_; }
