@@ -1,6 +1,7 @@
 #include "analysis/cost/shader_loops.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analysis/cost/call_costs.h"
@@ -53,6 +54,23 @@ std::optional<spirv::Cfg> cfg_of(const ShaderCode& code, uint32_t function) {
   auto cfg = spirv::Cfg::build(code.module, code.module.functions()[index]);
   if (!cfg || cfg->blocks().size() != mapped.block_count) return std::nullopt;
   return std::move(*cfg);
+}
+
+// The blocks that the header reaches before the merge block, in a function whose first block is
+// `first`.
+std::vector<uint32_t> blocks_of_loop(const spirv::Cfg& cfg, uint32_t first, uint32_t header) {
+  const uint32_t merge = cfg.blocks()[header - first].merge_block;
+  std::vector<bool> seen(cfg.blocks().size());
+  std::vector<uint32_t> blocks = {header};
+  seen[header - first] = true;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    for (const uint32_t next : cfg.successors(blocks[i] - first)) {
+      if (next == merge || seen[next]) continue;
+      seen[next] = true;
+      blocks.push_back(first + next);
+    }
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -132,13 +150,19 @@ ShaderParts::ShaderParts(const ShaderCode& code, std::vector<ShaderPart> parts)
   order_ = calls.order();
   for (const ShaderCalls::Call& call : calls.calls()) called_in_[call.callee].push_back(call.block);
   std::vector<std::vector<uint32_t>> blocks(parts_.size());  // of loops
+  std::map<uint32_t, std::optional<spirv::Cfg>> cfgs;        // by function
   for (uint32_t p = 0; p < parts_.size(); ++p) {
-    if (parts_[p].is_loop) {
-      inner_first_.push_back(p);
-      blocks[p] = blocks_of_loop(parts_[p].block);
-    } else {
-      of_function_[function_of(parts_[p].block)] = p;
+    const uint32_t block = parts_[p].block, function = function_of(block);
+    if (!parts_[p].is_loop) {
+      of_function_[function] = p;
+      continue;
     }
+    const auto [cfg, is_new] = cfgs.try_emplace(function);
+    if (is_new) cfg->second = cfg_of(code, function);
+    inner_first_.push_back(p);
+    blocks[p] = {block};
+    if (cfg->second)
+      blocks[p] = blocks_of_loop(*cfg->second, code.map.functions()[function].first_block, block);
   }
   for (uint32_t b = 0; b < around_.size(); ++b) around_[b] = of_function_[function_of(b)];
   std::ranges::stable_sort(inner_first_, {}, [&](uint32_t p) { return blocks[p].size(); });
@@ -146,25 +170,6 @@ ShaderParts::ShaderParts(const ShaderCode& code, std::vector<ShaderPart> parts)
     outside_[*p] = around_[parts_[*p].block];
     for (const uint32_t block : blocks[*p]) around_[block] = *p;
   }
-}
-
-std::vector<uint32_t> ShaderParts::blocks_of_loop(uint32_t header) const {
-  const uint32_t function = function_of(header);
-  const auto cfg = cfg_of(code_, function);
-  if (!cfg) return {header};
-  const uint32_t first = code_.map.functions()[function].first_block;
-  const uint32_t merge = cfg->blocks()[header - first].merge_block;
-  std::vector<bool> seen(cfg->blocks().size());
-  std::vector<uint32_t> blocks = {header};
-  seen[header - first] = true;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    for (const uint32_t next : cfg->successors(blocks[i] - first)) {
-      if (next == merge || seen[next]) continue;
-      seen[next] = true;
-      blocks.push_back(first + next);
-    }
-  }
-  return blocks;
 }
 
 template <typename Give>

@@ -89,7 +89,6 @@ class ShaderParts {
 
  private:
   uint32_t function_of(uint32_t block) const { return code_.map.blocks()[block].function; }
-  std::vector<uint32_t> blocks_of_loop(uint32_t header) const;
   // give(block of the call, share of `amount`) for each call of a function that ran.
   template <typename Give>
   void divide(uint32_t function, uint64_t amount, uint32_t variant, const BlockTotals& totals,
