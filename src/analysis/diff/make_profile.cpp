@@ -502,10 +502,9 @@ class ProfileBuilder {
       Item* const item = commands_->item_of(c);
       if (!item) continue;
       std::optional<uint64_t>& sum = times[item].try_emplace(command.frame, 0).first->second;
-      const bool measured =
-          command.estimated_from == kNone && command.gpu_time_ns.value_or(-1) >= 0;
-      if (!measured || first_uses.commands[c]) sum.reset();
-      if (sum) *sum += static_cast<uint64_t>(*command.gpu_time_ns);
+      const int64_t time = command.estimated_from == kNone ? command.gpu_time_ns.value_or(-1) : -1;
+      if (time < 0 || first_uses.commands[c]) sum.reset();
+      if (sum) *sum += static_cast<uint64_t>(time);
     }
     for (const auto& [item, frames] : times) {
       std::vector<uint64_t> known;

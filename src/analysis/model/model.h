@@ -124,8 +124,8 @@ class EstimatedTimes {
   void add(const Command& command);
   void add(const EstimatedTimes& other);
   uint64_t commands() const;
-  // Of the sum, in nanoseconds: the means have an error, and the commands' own times differ from
-  // them. nullopt: all times were measured.
+  // The standard error of the sum, in nanoseconds: the means have an error, and the commands' own
+  // times differ from them. nullopt: all times were measured.
   std::optional<double> standard_error(const std::vector<TimeSample>& samples) const;
 
  private:

@@ -2,8 +2,8 @@
 // shader executes depend on its workgroups and on push constants alone
 // (spirv/analysis/launch_inputs.h), a dispatch is counted once. Later ones with equal inputs run
 // the plain shader, and have the counts of the first. Some of these are counted all the same, and
-// compared: if the counts differ, all dispatches of the pipeline are counted from then on. Of the
-// uncounted ones that repeat often, a random sample is timed, and stands for the others.
+// compared: if the counts differ, all dispatches of the pipeline are counted from then on. A random
+// sample of the uncounted ones that repeat often is timed, and stands for the others.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -86,7 +86,7 @@ class Launch {
   // How the next dispatch is measured.
   struct Turn {
     bool counted = true;
-    // It belongs to the dispatches whose mean time is that of those that are not timed.
+    // Its time, if it has one, is in the mean that dispatches without a time get.
     bool sampled = false;
     bool timed = true;
   };
