@@ -267,6 +267,27 @@ TEST_F(Diff, commands_have_the_times_of_the_frames_in_which_all_like_them_were_t
   EXPECT_EQ(command.time_after->max_ns, 26u);
 }
 
+TEST_F(Diff, commands_have_no_times_of_frames_with_estimated_ones) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId pipeline = scene.add_pipeline("p1", "blur", scene.add_shader("aa", "a.comp"));
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, 99, {after ? 2u : 1u});  // the first use
+    int64_t frame = 1;
+    for (const std::optional<int64_t> time : {std::optional<int64_t>(10), {}, {12}}) {
+      scene.begin_frame(frame++);
+      scene.dispatch_sampled(pipeline, 1, {time});
+    }
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  const Difference& command = only(changes, DiffBy::Command);
+  ASSERT_TRUE(command.time_before);
+  EXPECT_EQ(command.time_before->frames, 2u);
+  EXPECT_EQ(command.time_before->min_ns, 10u);
+  EXPECT_EQ(command.time_before->max_ns, 12u);
+}
+
 // One of two pipelines does more in the second of two frames.
 TEST_F(Diff, digests_choose_the_commands_that_differ) {
   for (const bool after : {false, true}) {

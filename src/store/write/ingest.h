@@ -172,6 +172,7 @@ class Ingest {
   Status forget(Ids& ids, const std::vector<Id>& gone, const char* what);
   Status resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const;
   Status resolve_labels(Column& labels) const;
+  std::optional<RowId> time_sample_of(Id sample);
   Status find_pass(const stream::CommandBatch& batch, std::optional<RowId>& pass) const;
   std::optional<int64_t> missing(std::optional<uint64_t> submitted) const;
   Result<RowId> pass_of(int64_t execution, uint32_t pass) const;

@@ -163,6 +163,16 @@ Status Ingest::resolve_labels(Column& labels) const {
   return {};
 }
 
+// The row's number for one of the sender's. Beyond kMaxTimeSamples there are no new ones:
+// dispatches without a time have none in reports then.
+std::optional<RowId> Ingest::time_sample_of(Id sample) {
+  if (sample == 0) return std::nullopt;
+  if (const auto known = time_samples_.find(sample); known != time_samples_.end())
+    return known->second;
+  if (time_samples_.size() == kMaxTimeSamples) return std::nullopt;
+  return time_samples_.emplace(sample, writer_.add_time_sample()).first->second;
+}
+
 Status Ingest::on(stream::CommandBatch& batch) {
   if (executions_.empty()) return Error{"commands without their execution"};
   const auto fits = [&](const Column& column) { return column.fits(batch.size); };
@@ -205,12 +215,7 @@ Status Ingest::on(stream::CommandBatch& batch) {
     value_sets_.emplace(batch.values, writer_.begin_value_set());
   }
   if (batch.values != 0) row.value_set = value_sets_.at(batch.values);
-  if (batch.time_sample != 0) {
-    RowId& sample = time_samples_[batch.time_sample];
-    if (time_samples_.size() > kMaxTimeSamples) return Error{"too many samples of times"};
-    if (sample == 0) sample = writer_.add_time_sample();
-    row.time_sample = sample;
-  }
+  row.time_sample = time_sample_of(batch.time_sample);
   batch_ = writer_.add(row);
   values_of_ = known ? 0 : row.value_set.value_or(batch_);
   values_size_ = row.value_set ? 1 : batch.size;
