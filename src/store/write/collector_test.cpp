@@ -201,6 +201,24 @@ TEST_F(CollectorTest, batches_that_name_a_value_set_have_the_values_of_the_first
             3 * (5 * 10 + 3 + 11 + 5 * 20 + 3 + 21));
 }
 
+TEST_F(CollectorTest, samples_of_times_of_two_processes_have_different_numbers) {
+  for (int process = 0; process < 2; ++process) {
+    auto client = connect();
+    Bytes bytes = small_capture(0);
+    for (const Id sample : {4, 4, 9, 0}) {
+      stream::CommandBatch batch = batch_with(0, 0, 1);
+      batch.counted = false;
+      batch.time_sample = sample;
+      append_message(bytes, batch);
+    }
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  }
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 0);
+  EXPECT_EQ(number("SELECT count(time_sample) FROM command_batch"), 6);
+  EXPECT_EQ(number("SELECT count(DISTINCT time_sample) FROM command_batch"), 4);
+}
+
 // Wherever the limit falls: the file never has a counted command without its values.
 TEST_F(CollectorTest, a_batch_whose_values_no_longer_fit_is_uncounted) {
   finish();

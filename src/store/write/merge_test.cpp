@@ -69,6 +69,14 @@ TEST_F(Merge, has_the_values_of_all_captures_and_their_definitions_once) {
   EXPECT_EQ(numbers(merged_, sum)[0], 3 * numbers(a, sum)[0]);
 }
 
+TEST_F(Merge, samples_of_times_of_two_captures_have_different_numbers) {
+  const std::string a = capture("a"), b = capture("b");
+  for (const std::string& path : {a, b}) change(path, "UPDATE command_batch SET time_sample = 7");
+  ASSERT_TRUE(merge({a, b}).ok());
+  EXPECT_EQ(numbers(merged_, "SELECT count(DISTINCT time_sample) FROM command_batch")[0], 2);
+  EXPECT_EQ(numbers(merged_, "SELECT count(*) FROM command_batch WHERE time_sample IS NULL")[0], 0);
+}
+
 TEST_F(Merge, frames_and_recordings_follow_each_other) {
   const std::string a = capture("a"), b = capture("b");
   ASSERT_TRUE(merge({a, b}).ok());
