@@ -444,7 +444,8 @@ class Timeline {
     TimeSample& sample = model_.time_samples[index];
     for (size_t i = 0; i < row.size; ++i) {
       const int64_t time = row.gpu_time_ns.at(i);
-      if (time == store::Column::kNull || time < 0) continue;
+      static_assert(store::Column::kNull < 0);
+      if (time < 0) continue;
       const double difference = static_cast<double>(time) - sample.mean_ns;
       sample.mean_ns += difference / static_cast<double>(++sample.timed);
       sample.variance += difference * (static_cast<double>(time) - sample.mean_ns);

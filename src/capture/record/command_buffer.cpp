@@ -426,11 +426,9 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   Launch* const launch =
       wanted && measurable() ? find_launch(function, parameters, *pipeline) : nullptr;
   const Launch::Turn turn = launch ? launch->next(times_repetitions_) : Launch::Turn();
-  if (!turn.counted) {
-    deactivate();
-  } else if (wanted) {
+  if (wanted && turn.counted) {
     activate();
-  } else if (active_ && (!measures || recording_->object_is_full())) {
+  } else if (active_ && (wanted || !measures || recording_->object_is_full())) {
     deactivate();
   }
   const bool samples = passes_.samples_times();

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 class Merge : public testing::Test {
  protected:
   std::string capture(const std::string& name) {
-    const std::string path = folder_.file(name);
+    std::string path = folder_.file(name);
     write_test_capture(path);
     return path;
   }
