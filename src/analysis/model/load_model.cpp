@@ -432,7 +432,8 @@ class Timeline {
     }
   }
 
-  // Welford's method: `variance` is the sum of squares until all commands are known.
+  // Welford's method. Until all commands are known, `variance` is the sum of the squared
+  // differences from the mean.
   void add_to_sample(const store::CommandBatchRow& row) {
     if (!row.time_sample) return;
     uint32_t index = sample_index_.find(row.time_sample);

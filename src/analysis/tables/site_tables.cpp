@@ -427,9 +427,8 @@ class ClockRows {
     if (!metric_) return;
     const auto costs = of_shader.costs(variant, totals_, *metric_);
     for (size_t p = 0; p < costs.size(); ++p) rows_[first + p].cost = costs[p];
-    auto divided = of_shader.divided(variant, totals_);
-    if (!divided.empty())
-      divided_[model_.shader_names[variants_[variant].shader]] = std::move(divided);
+    for (std::string& name : of_shader.divided(variant, totals_))
+      divided_[model_.shader_names[variants_[variant].shader]].insert(std::move(name));
   }
 
   ClockRow row_at(uint32_t variant, const ShaderCode& code, uint32_t block) {
@@ -454,7 +453,7 @@ class ClockRows {
   const std::optional<size_t> metric_;  // the cost; a driver's own counters have none
   std::vector<ClockRow> rows_;
   uint64_t timed_ = 0, invocations_ = 0;
-  std::map<std::string, std::vector<std::string>> divided_;  // functions, by shader
+  std::map<std::string, std::set<std::string>> divided_;  // functions, by shader
 };
 
 }  // namespace

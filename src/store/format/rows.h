@@ -278,8 +278,8 @@ struct CommandBatchRow {
                "same pipeline, workgroups and push constants, on which alone its counts depend")
             .since(13, "0"),
         column("time_sample", &Row::time_sample,
-               "a number: the dispatches have equal inputs, as all with this number do, some of "
-               "which were timed at random for all. null: not timed for others")
+               "a number: all dispatches with this number have equal inputs, and a random part of "
+               "them was timed. null: belongs to no such sample")
             .since(14, "NULL"));
   }
 };
