@@ -113,9 +113,9 @@ def other_outputs(folder):
     # The shader of another case in place of this one's.
     tally(folder, "run", "-q", "-o", "donor.tally", "--", linux / "explained_app", "same-code")
     tally(folder, "extract", "again", "donor.tally", "--spirv", "-o", "again ü.spv")
-    for name, command in (("native", [linux / "tally", "run", "-q", "-o", "native.tally", "--replace", "plain.frag=again ü.spv", "--",
+    for name, command in (("native", [linux / "tally", "run", "-o", "native.tally", "--replace", "plain.frag=again ü.spv", "--",
                                       linux / "explained_app", "overdraw"]),
-                          ("replaced", ["wine", windows / "tally.exe", "run", "-q", "-o", "replaced.tally", "--replace",
+                          ("replaced", ["wine", windows / "tally.exe", "run", "-o", "replaced.tally", "--replace",
                                         "plain.frag=again ü.spv", "--", APPLICATION, "overdraw"])):
         status, _, errors = run(command, folder)
         expect(status == 0, f"{name}: {status} {errors}")
