@@ -37,7 +37,6 @@ class FrameChoice {
   // Parses ranges that commas separate: "3-9,100,200-". Ranges that overlap become one.
   static std::optional<FrameChoice> parse(std::string_view text, int64_t every = 1);
 
-  bool contains(int64_t frame) const { return contains_any(frame, frame); }
   // True if a frame from `first` to `last` is chosen.
   bool contains_any(int64_t first, int64_t last) const;
   bool contains_all() const {

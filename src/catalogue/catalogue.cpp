@@ -45,10 +45,6 @@ const Counter* find(std::string_view id) {
   return find_if([=](const Counter& one) { return one.id == id; });
 }
 
-const Counter* find(uint32_t number) {
-  return find_if([=](const Counter& one) { return static_cast<uint32_t>(one.number) == number; });
-}
-
 std::string_view name_of(Unit unit) {
   switch (unit) {
     case Unit::Generic:

@@ -23,8 +23,6 @@ std::vector<const Counter*> counters_of(Scope scope);
 const Counter& counter(Number number);
 // Finds a counter by id; returns nullptr if there is none.
 const Counter* find(std::string_view id);
-// Finds a counter by number, which may be untrusted; returns nullptr if there is none.
-const Counter* find(uint32_t number);
 
 std::string_view name_of(Unit unit);
 // The unit of a counter in words.

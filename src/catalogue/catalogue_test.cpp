@@ -1,5 +1,6 @@
 #include "catalogue/catalogue.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <vulkan/vulkan_core.h>
 
@@ -57,11 +58,9 @@ TEST(catalogue, units_and_storage_match_vulkan) {
 TEST(catalogue, counters_are_found_by_id_and_number) {
   for (const Counter& one : counters()) {
     EXPECT_EQ(find(one.id), &one);
-    EXPECT_EQ(find(static_cast<uint32_t>(one.number)), &one);
     EXPECT_EQ(&counter(one.number), &one);
   }
   EXPECT_EQ(find("no such counter"), nullptr);
-  EXPECT_EQ(find(0u), nullptr);
 }
 
 TEST(catalogue, block_counters_begin_with_executions) {
@@ -122,11 +121,14 @@ TEST(catalogue, the_page_is_up_to_date) {
 }
 
 TEST(hidden_extensions, are_those_of_the_page) {
+  std::string table = "| extension | why it is hidden |\n| --- | --- |\n";
+  for (const HiddenExtension& extension : hidden_extensions()) {
+    table += fmt::format("| `{}` | {} |\n", extension.name, extension.reason);
+  }
   std::ifstream file(TALLY_VULKAN_PAGE);
   const std::string page(std::istreambuf_iterator<char>(file), {});
-  EXPECT_NE(page.find(hidden_extensions_markdown()), std::string::npos)
-      << TALLY_VULKAN_PAGE << " must contain:\n"
-      << hidden_extensions_markdown();
+  EXPECT_NE(page.find(table), std::string::npos) << TALLY_VULKAN_PAGE << " must contain:\n"
+                                                 << table;
 }
 
 TEST(hidden_extensions, are_found_by_name_and_by_command) {

@@ -110,12 +110,4 @@ std::string describe_uncounted(const EnabledHidden& enabled) {
   return text;
 }
 
-std::string hidden_extensions_markdown() {
-  std::string table = "| extension | why it is hidden |\n| --- | --- |\n";
-  for (const HiddenExtension& extension : kExtensions) {
-    table += fmt::format("| `{}` | {} |\n", extension.name, extension.reason);
-  }
-  return table;
-}
-
 }  // namespace tally::catalogue

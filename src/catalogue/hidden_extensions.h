@@ -40,7 +40,4 @@ bool has_command(const EnabledHidden& enabled, std::string_view name);
 // Says that what they run is not counted, and why. There must be one.
 std::string describe_uncounted(const EnabledHidden& enabled);
 
-// The table in docs/reference/vulkan.md.
-std::string hidden_extensions_markdown();
-
 }  // namespace tally::catalogue

@@ -47,7 +47,6 @@ struct LineSketch {
   static constexpr uint32_t kRows = 1u << kRowsLog2;
   static constexpr uint32_t kCounters = kRows / 2;   // of 64 bits; the low word is the first row
   static constexpr uint32_t kBits = 32 - kRowsLog2;  // that the rest of a hash chooses from
-  static constexpr double kStandardError = kTouchedLinesError;
 
   // The number of lines, at most 2^32 - 1: where all bits are set.
   static uint64_t estimate(std::span<const uint64_t> counters);

@@ -158,8 +158,8 @@ TEST(IntelReport, constants_of_the_header_are_the_catalogues_numbers) {
       {TALLY_INTEL_FRAGMENT_SHADER_INVOCATIONS, "fragment_shader_invocations"},
       {TALLY_INTEL_COMPUTE_SHADER_INVOCATIONS, "compute_shader_invocations"}};
   for (const auto& [number, id] : ids) {
-    ASSERT_NE(catalogue::find(number), nullptr) << id;
-    EXPECT_EQ(catalogue::find(number)->id, id);
+    ASSERT_NE(catalogue::find(id), nullptr) << id;
+    EXPECT_EQ(static_cast<uint32_t>(catalogue::find(id)->number), number) << id;
   }
 }
 
