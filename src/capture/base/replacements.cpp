@@ -33,10 +33,9 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 Result<Replacements::Words> read_words(const std::string& path) {
-  const auto bytes = read_small_file(path, stream::kMaxModuleBytes);
-  if (!bytes) return bytes.error();
-  auto words = std::make_shared<std::vector<uint32_t>>(bytes->size() / sizeof(uint32_t));
-  if (!words->empty()) std::memcpy(words->data(), bytes->data(), words->size() * sizeof(uint32_t));
+  const std::string bytes = TALLY_TRY(read_small_file(path, stream::kMaxModuleBytes));
+  auto words = std::make_shared<std::vector<uint32_t>>(bytes.size() / sizeof(uint32_t));
+  if (!words->empty()) std::memcpy(words->data(), bytes.data(), words->size() * sizeof(uint32_t));
   return Replacements::Words(std::move(words));
 }
 

@@ -508,27 +508,26 @@ Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
   if (!make_pipe(input, childs_input, true) || !make_pipe(output, childs_output, false) ||
       !make_pipe(errors, childs_errors, false))
     return Error{fmt::format("cannot run '{}': {}", arguments[0], text_of_error())};
-  auto started = start_program(arguments, environment,
-                               {childs_input.get(), childs_output.get(), childs_errors.get()},
-                               CREATE_NO_WINDOW, nullptr);
-  if (!started) return started.error();
+  const auto started = TALLY_TRY(start_program(
+      arguments, environment, {childs_input.get(), childs_output.get(), childs_errors.get()},
+      CREATE_NO_WINDOW, nullptr));
   input.close();
   childs_input.close();
   childs_output.close();
   childs_errors.close();
   CapturedRun run;
   std::thread reads_output(
-      [&] { read_all(output.get(), started->process.get(), run.standard_output); });
+      [&] { read_all(output.get(), started.process.get(), run.standard_output); });
   std::thread reads_errors(
-      [&] { read_all(errors.get(), started->process.get(), run.standard_error); });
+      [&] { read_all(errors.get(), started.process.get(), run.standard_error); });
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
-  run.timed_out = ::WaitForSingleObject(started->process.get(), static_cast<DWORD>(milliseconds)) ==
+  run.timed_out = ::WaitForSingleObject(started.process.get(), static_cast<DWORD>(milliseconds)) ==
                   WAIT_TIMEOUT;
-  if (run.timed_out) ::TerminateProcess(started->process.get(), 1);
-  if (run.timed_out && started->job) ::TerminateJobObject(started->job.get(), 1);
+  if (run.timed_out) ::TerminateProcess(started.process.get(), 1);
+  if (run.timed_out && started.job) ::TerminateJobObject(started.job.get(), 1);
   reads_output.join();
   reads_errors.join();
-  run.end = end_of(started->process.get());
+  run.end = end_of(started.process.get());
   return run;
 }
 
