@@ -42,8 +42,6 @@ typedef struct VkBufferUsageFlags2CreateInfoKHR {
 
 #ifndef VK_KHR_maintenance6
 #define VK_KHR_maintenance6 1
-#define VK_KHR_MAINTENANCE_6_EXTENSION_NAME "VK_KHR_maintenance6"
-#define VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO_KHR ((VkStructureType)1000545004)
 
 typedef struct VkPushConstantsInfoKHR {
   VkStructureType sType;
@@ -65,14 +63,8 @@ typedef VkPipelineCreateFlags2KHR VkPipelineCreateFlags2;
 typedef VkPipelineCreateFlags2CreateInfoKHR VkPipelineCreateFlags2CreateInfo;
 typedef VkBufferUsageFlags2CreateInfoKHR VkBufferUsageFlags2CreateInfo;
 typedef VkPhysicalDeviceMaintenance5FeaturesKHR VkPhysicalDeviceMaintenance5Features;
-typedef VkPushConstantsInfoKHR VkPushConstantsInfo;
-#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES \
-  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR
 #define VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO \
   VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR
-#define VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO \
-  VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR
-#define VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO_KHR
 
 typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
 typedef PFN_vkCmdPushDescriptorSetKHR PFN_vkCmdPushDescriptorSet;

@@ -19,7 +19,6 @@ extern "C" {
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_ADDRESS_COMMANDS_FEATURES_KHR \
   ((VkStructureType)1000318006)
 #define VK_STRUCTURE_TYPE_BIND_INDEX_BUFFER_3_INFO_KHR ((VkStructureType)1000318007)
-#define VK_STRUCTURE_TYPE_BIND_VERTEX_BUFFER_3_INFO_KHR ((VkStructureType)1000318008)
 #define VK_STRUCTURE_TYPE_DRAW_INDIRECT_2_INFO_KHR ((VkStructureType)1000318009)
 #define VK_STRUCTURE_TYPE_DRAW_INDIRECT_COUNT_2_INFO_KHR ((VkStructureType)1000318010)
 #define VK_STRUCTURE_TYPE_DISPATCH_INDIRECT_2_INFO_KHR ((VkStructureType)1000318011)
@@ -535,11 +534,9 @@ typedef void(VKAPI_PTR* PFN_vkCmdDispatchTileQCOM)(VkCommandBuffer commandBuffer
 #define VK_KHR_pipeline_binary 1
 #define VK_KHR_PIPELINE_BINARY_EXTENSION_NAME "VK_KHR_pipeline_binary"
 #define VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR 32U
-#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR ((VkStructureType)1000483000)
 #define VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR ((VkStructureType)1000483001)
 #define VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR ((VkStructureType)1000483002)
 #define VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR ((VkStructureType)1000483003)
-#define VK_STRUCTURE_TYPE_PIPELINE_BINARY_DATA_INFO_KHR ((VkStructureType)1000483006)
 #define VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR ((VkStructureType)1000483007)
 #define VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR ((VkStructureType)1000483009)
 
@@ -607,9 +604,6 @@ typedef struct VkPipelineBinaryHandlesInfoKHR {
 typedef VkResult(VKAPI_PTR* PFN_vkCreatePipelineBinariesKHR)(
     VkDevice device, const VkPipelineBinaryCreateInfoKHR* pCreateInfo,
     const VkAllocationCallbacks* pAllocator, VkPipelineBinaryHandlesInfoKHR* pBinaries);
-typedef void(VKAPI_PTR* PFN_vkDestroyPipelineBinaryKHR)(VkDevice device,
-                                                        VkPipelineBinaryKHR pipelineBinary,
-                                                        const VkAllocationCallbacks* pAllocator);
 typedef VkResult(VKAPI_PTR* PFN_vkGetPipelineKeyKHR)(
     VkDevice device, const VkPipelineCreateInfoKHR* pPipelineCreateInfo,
     VkPipelineBinaryKeyKHR* pPipelineKey);
