@@ -22,10 +22,6 @@ constexpr uint32_t kCompute = 0x20;
 
 // Blocks: noise 0; warp 1; main 2 (calls warp), 3 (calls noise), 4.
 constexpr const char* kCalls = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "shaders/main.comp"
 %header = OpString "shaders/noise.glsl"
 OpName %main "main"
@@ -82,7 +78,7 @@ void write_rows(store::Writer& writer) {
   const RowId module = writer.add(
       store::ModuleRow{.hash = "abcd",
                        .name = "calls",
-                       .spirv = spirv::test::assemble(kCalls, spirv::make_version(1, 3))});
+                       .spirv = spirv::test::assemble_shader(kCalls, spirv::make_version(1, 3))});
   const RowId shader = writer.add(store::ShaderRow{
       .device = device, .module = module, .stage = kCompute, .entry_point = "main"});
   const RowId pipeline =

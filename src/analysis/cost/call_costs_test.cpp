@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/testing/test_scene.h"
+#include "spirv/testing/testing.h"
 
 namespace tally::analysis {
 namespace {
@@ -46,7 +47,7 @@ TEST(CallCosts, a_long_chain_of_inlined_calls_takes_memory_by_its_length) {
     OpFunctionEnd
 )",
                       kLength - 1);
-  auto module = spirv::Module::parse(assembled(text.c_str()));
+  auto module = spirv::Module::parse(spirv::test::assemble(text));
   ASSERT_TRUE(module.ok());
   auto map = spirv::BlockMap::build(*module, spv::ExecutionModel::GLCompute, "main");
   ASSERT_TRUE(map.ok());

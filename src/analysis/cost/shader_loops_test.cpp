@@ -21,10 +21,6 @@ using testing::IsEmpty;
 // Blocks 0 to 7: main with a loop, whose last block returns a found value and leaves the loop; 8 to
 // 10: a function that both call, with a branch; 11: one that only that function calls.
 constexpr const char* kCallingShader = R"(
-  OpCapability Shader
-  OpMemoryModel Logical GLSL450
-  OpEntryPoint GLCompute %main "main"
-  OpExecutionMode %main LocalSize 1 1 1
   OpName %main "main"
   OpName %shade "shade"
   OpName %leaf "leaf"

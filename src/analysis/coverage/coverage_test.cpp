@@ -17,10 +17,6 @@ using testing::Pair;
 // An `if` without `else` in line 2. Its false target is the merge block, where line 3 also leads;
 // the call before it hides how many invocations reach the branch.
 constexpr const char* kIfWithoutElse = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "shaders/if.comp"
 OpSource GLSL 450 %file "void main() {
   if (step())
@@ -104,10 +100,6 @@ TEST_F(CoverageTest, lines_functions_and_branches_have_exact_counts) {
 
 // Line 3 of the text is line 1000; line 2 has no code, and lines 1002 and 4,000,000,000 no text.
 constexpr const char* kLineDirective = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "beyond.comp"
 OpSource GLSL 450 %file "first
 #line 1000

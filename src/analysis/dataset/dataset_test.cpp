@@ -64,10 +64,6 @@ TEST_F(DatasetTest, the_new_capture_has_its_findings) {
 
 // A compute shader that loads a word of a buffer.
 constexpr const char* kLoad = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 OpDecorate %values Binding 0
 OpDecorate %values DescriptorSet 0
 OpDecorate %block Block

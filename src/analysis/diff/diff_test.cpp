@@ -323,10 +323,6 @@ TEST_F(Diff, digests_choose_the_commands_that_differ) {
 // Without debug information. Blocks: 0 entry, 1 then, 2 else, 3 merge.
 std::vector<uint32_t> shader_without_lines(const std::string& stored_by_else) {
   const std::string text = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 OpDecorate %block Block
 OpMemberDecorate %block 0 Offset 0
 OpDecorate %data DescriptorSet 0
@@ -361,7 +357,7 @@ OpBranch %end
 OpReturn
 OpFunctionEnd
 )";
-  return assembled(text.c_str());
+  return assembled(text);
 }
 
 class GlslDiff : public Diff {

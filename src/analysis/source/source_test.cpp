@@ -37,10 +37,6 @@ using platform::run_isolated;
 
 // Blocks: 0 entry, 1 loop header, 2 body, 3 then, 4 after, 5 continue, 6 merge.
 constexpr const char* kLoop = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 OpName %main "main"
 OpName %sum "sum"
 OpDecorate %block Block
@@ -91,7 +87,7 @@ OpFunctionEnd
 )";
 
 spirv::Module module_of(const char* text) {
-  return spirv::test::parsed(spirv::test::assemble(text, spirv::make_version(1, 3)));
+  return spirv::test::parsed(spirv::test::assemble_shader(text, spirv::make_version(1, 3)));
 }
 
 Reconstruction reconstructed(const spirv::Module& module) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "analysis/testing/tables_fixture.h"
+#include "spirv/testing/testing.h"
 
 namespace tally::analysis {
 namespace {
@@ -17,10 +18,6 @@ using testing::HasSubstr;
 
 // Line 1 has a loop, and line 2 a condition in it.
 const char* const kLoopAndCondition = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "loop.comp"
 OpSource GLSL 450 %file "for (uint i = 0; i < 10; ++i)
   if (i > 6)
@@ -67,15 +64,15 @@ OpFunctionEnd
 // One dispatch of an assembled shader.
 class LineTables : public Tables {
  protected:
-  void write(const char* text, const std::vector<uint64_t>& executions) {
+  void write(const std::vector<uint32_t>& words, const std::vector<uint64_t>& executions) {
     TestScene scene(file_);
     scene.begin_frame(0);
-    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", assembled(text))), {},
-                   {}, executions);
+    scene.dispatch(scene.add_pipeline("aa", "", scene.add_shader("bb", "", words)), {}, {},
+                   executions);
     scene.finish();
   }
   // Of 4 invocations, two run 9 times and two 10 times.
-  void write_loop() { write(kLoopAndCondition, {4, 42, 38, 19, 38, 38, 4}); }
+  void write_loop() { write(assembled(kLoopAndCondition), {4, 42, 38, 19, 38, 38, 4}); }
 };
 
 TEST_F(LineTables, lines_tell_the_trips_of_their_loop_and_the_share_of_their_condition) {
@@ -147,7 +144,7 @@ OpFunctionEnd
 )";
 
 TEST_F(LineTables, cost_ranks_lines_by_weights_and_leaves_counts_alone) {
-  write(kSine, {2});
+  write(spirv::test::assemble(kSine), {2});
   Analyzer generic = open();
   const Table lines = require(generic.table(By::Line, {}));
   EXPECT_EQ(lines.sorted_by, "cost");
@@ -307,10 +304,6 @@ TEST_F(Subgroups, show_their_efficiency_beside_the_source) {
 
 // Lines 1 to 3 of l.comp, then one of common.glsl, then line 22 of l.comp, then one far beyond.
 constexpr const char* kLineDirectives = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "l.comp"
 %common = OpString "dir/common.glsl"
 %huge = OpString "huge.glsl"
@@ -342,7 +335,7 @@ OpFunctionEnd
 )";
 
 TEST_F(LineTables, texts_of_lines_are_those_that_line_directives_give_them) {
-  write(kLineDirectives, {7});
+  write(assembled(kLineDirectives), {7});
   Analyzer analyzer = open();
   std::map<std::string, std::string> lines, listed;
   const Table table = require(analyzer.table(By::Line, {}));

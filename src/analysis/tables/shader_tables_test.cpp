@@ -6,7 +6,6 @@
 
 #include "analysis/tables/summary.h"
 #include "analysis/testing/tables_fixture.h"
-#include "spirv/testing/testing.h"
 #include "store/format/sqlite.h"
 
 namespace tally::analysis {
@@ -19,10 +18,6 @@ using testing::UnorderedElementsAre;
 
 // Discards in one of two branches.
 const char* const kDiscard = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %void = OpTypeVoid
 %bool = OpTypeBool
 %true = OpConstantTrue %bool
@@ -55,17 +50,21 @@ TEST_F(Tables, discarded_invocations_are_a_share_where_the_shader_can_discard) {
   EXPECT_EQ(cell(shaders, 1, "discarded_share"), Cell());
 }
 
+// Without debug information.
+constexpr const char* kNameless = R"(
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+
 TEST_F(Tables, a_name_of_a_shader_or_of_a_pipeline_is_a_name) {
   const auto has_names = [&](const char* shader_name, const char* pipeline_name) {
-    const std::vector<uint32_t> words = spirv::test::assemble(
-        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main "
-        "\"main\"\n"
-        "OpExecutionMode %main LocalSize 1 1 1\n%void = OpTypeVoid\n%f = OpTypeFunction %void\n"
-        "%main = OpFunction %void None %f\n%b = OpLabel\nOpReturn\nOpFunctionEnd",
-        spirv::make_version(1, 3));
     {
       TestScene scene(file_);
-      const RowId shader = scene.add_shader("0123456789", shader_name, words);
+      const RowId shader = scene.add_shader("0123456789", shader_name, assembled(kNameless));
       scene.begin_frame(0);
       scene.dispatch(scene.add_pipeline("p1", pipeline_name, shader), {}, {}, {1});
       scene.finish();
@@ -76,20 +75,6 @@ TEST_F(Tables, a_name_of_a_shader_or_of_a_pipeline_is_a_name) {
   EXPECT_TRUE(has_names("blur", ""));
   EXPECT_TRUE(has_names("", "blur"));
 }
-
-// Without debug information.
-constexpr const char* kNameless = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
-%void = OpTypeVoid
-%function = OpTypeFunction %void
-%main = OpFunction %void None %function
-%entry = OpLabel
-OpReturn
-OpFunctionEnd
-)";
 
 TEST_F(Tables, a_shader_without_a_name_has_that_of_its_pipelines) {
   TestScene scene(file_);

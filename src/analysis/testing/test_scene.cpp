@@ -9,10 +9,6 @@ namespace {
 constexpr uint32_t kCompute = 0x20;
 
 constexpr const char* kBranching = R"(
-OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main"
-OpExecutionMode %main LocalSize 1 1 1
 %file = OpString "shaders/branch.comp"
 OpSource GLSL 450 %file "void main() {
   if (fast)
@@ -54,8 +50,8 @@ OpFunctionEnd
 
 std::vector<uint32_t> branching_shader() { return assembled(kBranching); }
 
-std::vector<uint32_t> assembled(const char* spirv_text) {
-  return spirv::test::assemble(spirv_text, spirv::make_version(1, 3));
+std::vector<uint32_t> assembled(std::string_view text) {
+  return spirv::test::assemble_shader(text, spirv::make_version(1, 3));
 }
 
 TestScene::TestScene(const std::string& path, const std::string& frame_range)

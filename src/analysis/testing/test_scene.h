@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalogue/catalogue.h"
@@ -17,7 +18,8 @@ namespace tally::analysis {
 // specialization constant. The instructions of the last block's return have no line.
 std::vector<uint32_t> branching_shader();
 
-std::vector<uint32_t> assembled(const char* spirv_text);
+// The compute shader of spirv::test::assemble_shader, in SPIR-V 1.3.
+std::vector<uint32_t> assembled(std::string_view text);
 
 class TestScene {
  public:
