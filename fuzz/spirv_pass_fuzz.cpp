@@ -106,7 +106,6 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.count_branches = choices[3] & 16;
   options.alpha_to_coverage = choices[3] & 32;
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
-  options.spirv_version_limit = make_version(1, choices[5] % 7);
   if (choices[6] & 1) options.packed_draw_indices = packed_draw_indices_of(module, entry);
   options.driver.hangs_on_discards = choices[6] & 2;
   options.driver.keeps_draws_apart = choices[6] & 4;

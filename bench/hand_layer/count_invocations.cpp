@@ -111,7 +111,7 @@ std::optional<std::vector<uint32_t>> count_invocations(std::span<const uint32_t>
   const bool is_fragment = entry.model == spv::ExecutionModel::Fragment;
   Editor editor(*module);
   editor.raise_version(spirv::make_version(1, 3));
-  editor.set_memory_model(spv::AddressingModel::PhysicalStorageBuffer64, spv::MemoryModel::GLSL450);
+  editor.set_memory_model(spv::MemoryModel::GLSL450);
   editor.add_capability(spv::Capability::PhysicalStorageBufferAddresses);
   editor.add_capability(spv::Capability::Int64);
   editor.add_capability(spv::Capability::Int64Atomics);

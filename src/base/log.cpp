@@ -109,11 +109,11 @@ void configure_log(std::string_view name, LogLevel level, const std::string& fil
   log_state.path = file;
 }
 
-LogLevel parse_log_level(std::string_view text, LogLevel fallback) {
+LogLevel parse_log_level(std::string_view text) {
   for (LogLevel level : {LogLevel::Error, LogLevel::Warning, LogLevel::Info, LogLevel::Debug}) {
     if (text == level_name(level)) return level;
   }
-  return fallback;
+  return LogLevel::Warning;
 }
 
 bool log_enabled(LogLevel level) { return level <= g_level.load(std::memory_order_relaxed); }

@@ -18,8 +18,8 @@ enum class LogLevel { Error, Warning, Info, Debug };
 // on standard error, and the log uses standard error.
 void configure_log(std::string_view name, LogLevel level, const std::string& file);
 
-// Parses "error", "warning", "info" or "debug"; returns `fallback` for anything else.
-LogLevel parse_log_level(std::string_view text, LogLevel fallback);
+// Parses "error", "warning", "info" or "debug"; returns Warning for anything else.
+LogLevel parse_log_level(std::string_view text);
 
 bool log_enabled(LogLevel level);
 void write_log(LogLevel level, std::string_view message);

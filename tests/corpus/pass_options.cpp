@@ -84,7 +84,6 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     change(all.back().options);
   };
   add(kLayerOptions, [](auto&) {});
-  add("spirv-1.0", [](auto& options) { options.spirv_version_limit = 0x00010000; });
   add("own-trip-counts", [](auto& options) { options.trip_counts = false; });
   add("every-exit", [](auto& options) { options.single_exit = false; });
   add("branches", [](auto& options) { options.count_branches = true; });

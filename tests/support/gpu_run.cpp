@@ -68,7 +68,6 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   } else {
     options.address.push_constant_offset = push_offset;
   }
-  options.spirv_version_limit = 0x00010300;
   return options;
 }
 

@@ -399,8 +399,7 @@ Status visit_batch_blocks(
         stored.push_back({other->metric, &other->values});
       const auto* executions = has_counts ? &(count++)->executions : nullptr;
       if (!lookup.find(sub, stage)) continue;
-      blocks.push_back(
-          {lookup.shader(), stage, block, executions, std::span(stored).subspan(first)});
+      blocks.push_back({lookup.shader(), block, executions, std::span(stored).subspan(first)});
     }
     visit(batch, blocks);
   });

@@ -73,7 +73,6 @@ struct BatchBlock {
     const store::Column* values;
   };
   uint32_t shader;  // kNone if the capture does not name it
-  uint32_t stage;
   uint32_t block;
   const store::Column* executions;  // null: only `stored` has values
   std::span<const Stored> stored;

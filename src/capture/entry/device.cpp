@@ -210,7 +210,7 @@ ApplicationInfo application_info(const VkInstanceCreateInfo& info) {
 
 Settings load_settings(const VkInstanceCreateInfo& info) {
   Settings settings = Settings::load(kSettingsPrefix, vk::api_settings(info, kLayerName));
-  configure_log("tally_capture", parse_log_level(settings.text("log_level", ""), LogLevel::Warning),
+  configure_log("tally_capture", parse_log_level(settings.text("log_level", "")),
                 settings.text("log_file", ""));
   return settings;
 }

@@ -55,7 +55,7 @@ void SubmissionReader::add(PendingSubmission item) {
   if (wake) added_.notify_one();
 }
 
-bool SubmissionReader::wait_for(const Matches& matches, std::chrono::milliseconds patience) {
+void SubmissionReader::wait_for(const Matches& matches, std::chrono::milliseconds patience) {
   uint64_t target = 0;
   const auto done = [&] { return reported_count_ >= target || stopping_; };
   {
@@ -63,7 +63,7 @@ bool SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
     for (size_t i = 0; i < items_.size(); ++i) {
       if (matches(items_[i])) target = reported_count_ + i + 1;
     }
-    if (done()) return true;
+    if (done()) return;
   }
   {
     // A signal handler may call exit(), which locks the mutex and waits for the reading. So no
@@ -88,7 +88,6 @@ bool SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
     if (now > give_up) break;
   }
   --waiting_;
-  return done();
 }
 
 void SubmissionReader::stop(std::chrono::milliseconds patience) {

@@ -41,9 +41,9 @@ class SubmissionReader {
   // may use the queue now, so may the layer. An item without a value gets one. Waits while too
   // many completed commands are unread, which limits their memory.
   void add(PendingSubmission item);
-  // Waits until the last matching item has been reported. Returns false if the GPU did not complete
-  // it within `patience`. The time for reading and sending is not limited.
-  bool wait_for(const Matches& matches, std::chrono::milliseconds patience);
+  // Waits until the last matching item has been reported, for the GPU to complete it no longer than
+  // `patience`. The time for reading and sending is not limited.
+  void wait_for(const Matches& matches, std::chrono::milliseconds patience);
   // True if so much waits to be read that threads of the application must help.
   bool is_behind() {
     constexpr size_t kMaxItems = 256;

@@ -37,7 +37,7 @@ DoctorFacts healthy() {
   DoctorFacts facts;
   facts.layers =
       LayerSet{{"/tally/lib"}, {{kCountersLayer, "/m", "/l"}, {kCaptureLayer, "/m", "/l"}}};
-  facts.drivers = {{"/icd.json", "lib.so", "1.3.0", ""}};
+  facts.drivers = {{"/icd.json", "lib.so", ""}};
   ProbedDevice device{.name = "GPU", .uuid = "1", .api_version = "1.3.230", .driver = "driver"};
   for (const char* name :
        {"bufferDeviceAddress", "timelineSemaphore", "vertexPipelineStoresAndAtomics",

@@ -253,7 +253,7 @@ std::string manifest_word(const std::string& asked) {
 }  // namespace
 
 DriverManifest read_driver_manifest(const fs::path& path) {
-  DriverManifest manifest{path, {}, {}, {}};
+  DriverManifest manifest{path, {}, {}};
   std::ifstream in(path);
   if (!in) {
     manifest.problem = "cannot be read";
@@ -266,8 +266,6 @@ DriverManifest read_driver_manifest(const fs::path& path) {
     return manifest;
   }
   manifest.library = icd["library_path"];
-  if (icd.contains("api_version") && icd["api_version"].is_string())
-    manifest.api_version = icd["api_version"];
   const fs::path library(manifest.library);
   std::error_code ignored;
   if (library.has_parent_path() &&

@@ -95,9 +95,8 @@ Result<LayerSet> find_layers(const std::filesystem::path& executable);
 
 struct DriverManifest {
   std::filesystem::path path;
-  std::string library;      // as stated in the manifest
-  std::string api_version;  // as stated in the manifest
-  std::string problem;      // why it cannot be used; "" if there is no problem
+  std::string library;  // as stated in the manifest
+  std::string problem;  // why it cannot be used; "" if there is no problem
 };
 
 DriverManifest read_driver_manifest(const std::filesystem::path& path);

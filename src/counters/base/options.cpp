@@ -121,8 +121,7 @@ Options parse_options(const Settings& settings) {
 }
 
 void configure_log(const Settings& settings) {
-  tally::configure_log("tally counters",
-                       parse_log_level(settings.text("log_level", "warning"), LogLevel::Warning),
+  tally::configure_log("tally counters", parse_log_level(settings.text("log_level", "")),
                        settings.text("log_file", ""));
 }
 

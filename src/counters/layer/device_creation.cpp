@@ -39,9 +39,8 @@ void CreateInfoCopy::add_extension(const char* name) {
   if (!has_extension(name)) extensions_.push_back(name);
 }
 
-bool CreateInfoCopy::remove_extension(const char* name) {
-  return std::erase_if(extensions_,
-                       [&](const char* enabled) { return std::strcmp(enabled, name) == 0; }) != 0;
+void CreateInfoCopy::remove_extension(const char* name) {
+  std::erase_if(extensions_, [&](const char* enabled) { return std::strcmp(enabled, name) == 0; });
 }
 
 VkPhysicalDeviceFeatures* CreateInfoCopy::find_core_features() {

@@ -34,7 +34,7 @@ class CreateInfoCopy {
 
   bool has_extension(const char* name) const;
   void add_extension(const char* name);  // unless it is there
-  bool remove_extension(const char* name);
+  void remove_extension(const char* name);
 
   template <typename T>
   T* find(VkStructureType type) {

@@ -438,28 +438,28 @@ void add_draw_state_entry_points(Hooks& hooks) {
 
 namespace {
 
-CommandBuffer* note(VkCommandBuffer commands, CommandMetric metric, DescriptorKind kind) {
+CommandBuffer* note(VkCommandBuffer commands, CommandMetric metric) {
   CommandBuffer* state = find_command_buffer(commands);
   if (!state) return nullptr;
   state->count_command(metric);
-  state->bound().set_descriptors(kind);
+  state->bound().set_descriptors(DescriptorKind::Heaps);
   return state;
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_bind_resource_heap(VkCommandBuffer commands,
                                                    const VkBindHeapInfoEXT* info) {
-  note(commands, CommandMetric::DescriptorBinds, DescriptorKind::Heaps);
+  note(commands, CommandMetric::DescriptorBinds);
   next_of(commands).CmdBindResourceHeapEXT(commands, info);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_bind_sampler_heap(VkCommandBuffer commands,
                                                   const VkBindHeapInfoEXT* info) {
-  note(commands, CommandMetric::DescriptorBinds, DescriptorKind::Heaps);
+  note(commands, CommandMetric::DescriptorBinds);
   next_of(commands).CmdBindSamplerHeapEXT(commands, info);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_push_data(VkCommandBuffer commands, const VkPushDataInfoEXT* info) {
-  CommandBuffer* state = note(commands, CommandMetric::ConstantUpdates, DescriptorKind::Heaps);
+  CommandBuffer* state = note(commands, CommandMetric::ConstantUpdates);
   if (state) state->bound().push_data(*info);
   next_of(commands).CmdPushDataEXT(commands, info);
 }

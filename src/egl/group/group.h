@@ -42,14 +42,6 @@ inline CounterInfo counter_info(catalogue::Number number,
   }
   return info;
 }
-// `count` counters of the catalogue with consecutive numbers.
-inline std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count) {
-  std::vector<CounterInfo> infos;
-  for (size_t i = 0; i < count; i++) {
-    infos.push_back(counter_info(static_cast<catalogue::Number>(static_cast<uint32_t>(first) + i)));
-  }
-  return infos;
-}
 
 // The data that must be collected for the chosen counters. Each group adds to it.
 struct CollectionRequest {

@@ -41,7 +41,10 @@ bool is(const std::vector<bool>& chosen, ApiCounter counter) {
 }  // namespace
 
 ApiGroup::ApiGroup() : Group("API") {
-  counters_ = counter_infos(catalogue::Number::GlDrawCalls, kApiCounterCount);
+  constexpr auto kFirst = static_cast<uint32_t>(catalogue::Number::GlDrawCalls);
+  for (uint32_t i = 0; i < kApiCounterCount; ++i) {
+    counters_.push_back(counter_info(static_cast<catalogue::Number>(kFirst + i)));
+  }
 }
 
 void ApiGroup::add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const {

@@ -55,7 +55,7 @@ void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
     editor.raise_version(kVersion13);
     editor.add_capability(Capability::GroupNonUniform);
   }
-  editor.set_memory_model(spv::AddressingModel::PhysicalStorageBuffer64, memory_model);
+  editor.set_memory_model(memory_model);
   editor.add_capability(Capability::PhysicalStorageBufferAddresses);
   editor.add_extension("SPV_KHR_physical_storage_buffer", kVersion15);
   if (context.use_int64) {
@@ -369,8 +369,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   const auto graph = TALLY_TRY(SegmentGraph::build(analyzed, entry));
   const BlockCountOptions options = TALLY_TRY(safe_options(analyzed, entry, wanted));
   TALLY_TRY(check_options(options));
-  const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
-                             std::max(module.version(), options.spirv_version_limit) >= kVersion13;
+  const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations;
   const bool lacks_lanes = options.stage == ExecutionModel::GLCompute && wanted.sites.memory &&
                            wanted.sites.memory_lanes != options.sites.memory_lanes;
   const bool count_subgroups = options.count_subgroups && use_subgroups;

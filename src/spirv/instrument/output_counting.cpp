@@ -222,7 +222,7 @@ TessellationCounting::TessellationCounting(const CountingTools& tools, uint32_t 
       u32_(editor_.type_int(32)),
       f32_(editor_.type_float(32)),
       boolean_(editor_.type_bool()),
-      extended_(editor_.import_ext_inst("GLSL.std.450")) {}
+      extended_(editor_.import_glsl()) {}
 
 // The barrier is before the return if there is only one, which all invocations reach together. With
 // several returns, or a return inside a loop, the barrier follows a call of the application's entry

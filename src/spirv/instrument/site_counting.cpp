@@ -354,7 +354,7 @@ void SiteCounting::finish() {
             const auto at = [&](uint32_t counter, uint32_t distance) {
               return binary(code, Op::OpIAdd, counter, constant(distance));
             };
-            const uint32_t glsl = editor_.import_ext_inst("GLSL.std.450");
+            const uint32_t glsl = editor_.import_glsl();
             const uint32_t bit = code.emit(Op::OpExtInst, u32_, {glsl, GLSLstd450FindUMsb, length});
             const uint32_t bucket = code.emit(
                 Op::OpExtInst, u32_, {glsl, GLSLstd450UMin, at(bit, 1), constant(kRunBuckets - 1)});

@@ -134,22 +134,21 @@ void Editor::add_extension(std::string_view name, uint32_t core_since) {
   append_instruction(section(Section::Extension), spv::Op::OpExtension, string_words(name));
 }
 
-uint32_t Editor::import_ext_inst(std::string_view name) {
-  if (const uint32_t id = module_->ext_inst_import(name); id != 0) return id;
-  for (const auto& [known, id] : added_imports_) {
-    if (known == name) return id;
+uint32_t Editor::import_glsl() {
+  constexpr std::string_view kName = "GLSL.std.450";
+  if (const uint32_t id = module_->ext_inst_import(kName); id != 0) return id;
+  if (added_glsl_ == 0) {
+    added_glsl_ = new_id();
+    append_instruction(section(Section::Import), spv::Op::OpExtInstImport,
+                       joined({added_glsl_}, string_words(kName)));
   }
-  const uint32_t id = new_id();
-  added_imports_.emplace_back(name, id);
-  append_instruction(section(Section::Import), spv::Op::OpExtInstImport,
-                     joined({id}, string_words(name)));
-  return id;
+  return added_glsl_;
 }
 
-void Editor::set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory) {
+void Editor::set_memory_model(spv::MemoryModel memory) {
   for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::EntryPoint)]; ++index) {
     if (module_->instruction(index).opcode() != spv::Op::OpMemoryModel) continue;
-    replace_word(index, 1, static_cast<uint32_t>(addressing));
+    replace_word(index, 1, static_cast<uint32_t>(spv::AddressingModel::PhysicalStorageBuffer64));
     replace_word(index, 2, static_cast<uint32_t>(memory));
   }
 }
@@ -167,10 +166,9 @@ uint32_t Editor::new_private_variable(const EntryPoint& entry, uint32_t type, ui
   return variable;
 }
 
-void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
-                                std::initializer_list<uint32_t> operands) {
+void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode) {
   append_instruction(section(Section::ExecutionMode), spv::Op::OpExecutionMode,
-                     joined({function, static_cast<uint32_t>(mode)}, operands));
+                     as_span({function, static_cast<uint32_t>(mode)}));
 }
 
 void Editor::move_entry_point(const EntryPoint& entry, uint32_t function) {
@@ -238,8 +236,8 @@ uint32_t Editor::declare(spv::Op opcode, uint32_t type, std::span<const uint32_t
 uint32_t Editor::type_void() { return declare(spv::Op::OpTypeVoid, 0, {}); }
 uint32_t Editor::type_bool() { return declare(spv::Op::OpTypeBool, 0, {}); }
 
-uint32_t Editor::type_int(uint32_t width, bool is_signed) {
-  return declare(spv::Op::OpTypeInt, 0, as_span({width, is_signed ? 1u : 0u}));
+uint32_t Editor::type_int(uint32_t width) {
+  return declare(spv::Op::OpTypeInt, 0, as_span({width, 0u}));
 }
 
 uint32_t Editor::type_float(uint32_t width) {
@@ -289,15 +287,11 @@ uint32_t Editor::constant_bool(bool value) {
   return declare(value ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse, type_bool(), {});
 }
 
-Editor::SpecConstant Editor::new_spec_constant_u32(uint32_t value,
-                                                   std::optional<uint32_t> spec_id) {
-  if (!spec_id) {
-    while (module_->has_spec_id(next_spec_id_)) ++next_spec_id_;
-    spec_id = next_spec_id_++;
-  }
+Editor::SpecConstant Editor::new_spec_constant_u32(uint32_t value) {
+  while (module_->has_spec_id(next_spec_id_)) ++next_spec_id_;
   const uint32_t id = declare_new(spv::Op::OpSpecConstant, type_int(32), as_span({value}));
-  decorate(id, spv::Decoration::SpecId, {*spec_id});
-  return {id, *spec_id};
+  decorate(id, spv::Decoration::SpecId, {next_spec_id_});
+  return {id, next_spec_id_++};
 }
 
 // --- variables

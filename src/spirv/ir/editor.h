@@ -61,8 +61,9 @@ class Editor {
   // Adds an extension unless the version is at least `core_since`, which made it part of the core
   // (0: never).
   void add_extension(std::string_view name, uint32_t core_since = 0);
-  uint32_t import_ext_inst(std::string_view name);
-  void set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory);
+  uint32_t import_glsl();  // GLSL.std.450
+  // With PhysicalStorageBuffer64 as the addressing model.
+  void set_memory_model(spv::MemoryModel memory);
 
   // --- entry points
   // Adds a global variable to the interface. Below version 1.4, variables other than inputs and
@@ -70,8 +71,7 @@ class Editor {
   void add_to_interface(const EntryPoint& entry, uint32_t variable);
   // A private variable of the type, in the interface of the entry point. `initial`: a constant.
   uint32_t new_private_variable(const EntryPoint& entry, uint32_t type, uint32_t initial);
-  void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
-                          std::initializer_list<uint32_t> operands = {});
+  void add_execution_mode(uint32_t function, spv::ExecutionMode mode);
   // Replaces the function of an entry point by a new one, to which the execution modes move.
   void move_entry_point(const EntryPoint& entry, uint32_t function);
   // Removes all other entry points and their execution modes, but not their functions.
@@ -89,7 +89,7 @@ class Editor {
   // --- types: existing ones are reused
   uint32_t type_void();
   uint32_t type_bool();
-  uint32_t type_int(uint32_t width, bool is_signed = false);
+  uint32_t type_int(uint32_t width);  // unsigned
   uint32_t type_float(uint32_t width);
   uint32_t type_vector(uint32_t component, uint32_t count);
   uint32_t type_pointer(spv::StorageClass storage, uint32_t pointee);
@@ -105,13 +105,12 @@ class Editor {
   uint32_t constant_u32(uint32_t value);
   uint32_t constant_u64(uint64_t value);
   uint32_t constant_bool(bool value);
-  // A new specialization constant with the given SpecId or one that the module does not use.
+  // A new specialization constant with a SpecId that the module does not use.
   struct SpecConstant {
     uint32_t id;
     uint32_t spec_id;
   };
-  SpecConstant new_spec_constant_u32(uint32_t value,
-                                     std::optional<uint32_t> spec_id = std::nullopt);
+  SpecConstant new_spec_constant_u32(uint32_t value);
 
   // --- variables
   uint32_t new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
@@ -170,7 +169,7 @@ class Editor {
   std::array<std::vector<uint32_t>, kSectionCount> sections_;
   std::vector<spv::Capability> added_capabilities_;
   std::vector<std::string> added_extensions_;
-  std::vector<std::pair<std::string, uint32_t>> added_imports_;
+  uint32_t added_glsl_ = 0;
   std::unordered_map<uint32_t, spv::StorageClass> added_variables_;
   std::vector<Listing> listings_;
   uint32_t next_spec_id_;

@@ -197,8 +197,6 @@ struct BlockCountOptions {
   bool count_blocks = true;
   DriverWorkarounds driver;
   std::optional<PackedDrawIndices> packed_draw_indices;  // vertex and fragment stages only
-  // The pass may raise the module's version up to this one if that makes its code better.
-  uint32_t spirv_version_limit = 0x00010300;
 
   bool operator==(const BlockCountOptions&) const = default;
 };
