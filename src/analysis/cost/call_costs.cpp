@@ -8,18 +8,11 @@
 namespace tally::analysis {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 // Beyond these, a shader's functions are shown directly below its entry point.
 constexpr size_t kMaxPaths = 4096, kMaxPathFunctions = 512;
 
 // Far above the relative errors of shares: one that is an integer must not fall below it.
 constexpr long double kRounding = 1e-15L;
-
-// total x part / whole, rounded down.
-uint64_t scaled(uint64_t total, uint64_t part, uint64_t whole) {
-  return static_cast<uint64_t>(Wide{total} * part / whole);
-}
 
 // Sums the costs of one frame by file and line.
 class FrameLines {
@@ -229,8 +222,7 @@ std::vector<CallCost> CallCosts::calls_with_costs() const {
       calls[i].metrics.resize(metric_count_);
       for (size_t m = 0; m < metric_count_; ++m) {
         const uint64_t total = inclusive[callee][m];
-        calls[i].metrics[m] =
-            all == 0 ? total : scaled(total, upto, all) - scaled(total, before, all);
+        calls[i].metrics[m] = all == 0 ? total : share_of(total, before, upto, all);
       }
       before = upto;
       add_saturating(inclusive[shader_.frames()[calls[i].caller].function], calls[i].metrics);

@@ -176,14 +176,13 @@ template <typename Give>
 void ShaderParts::divide(uint32_t function, uint64_t amount, uint32_t variant,
                          const BlockTotals& totals, const Give& give) const {
   if (amount == 0) return;
-  __extension__ using Wide = unsigned __int128;
-  Wide calls = 0, before = 0;
-  for (const uint32_t block : called_in_[function]) calls += totals.executions(variant, block);
+  uint64_t calls = 0, before = 0;
+  for (const uint32_t block : called_in_[function])
+    calls = saturating_sum(calls, totals.executions(variant, block));
   for (const uint32_t block : called_in_[function]) {
-    const Wide after = before + totals.executions(variant, block);
+    const uint64_t after = saturating_sum(before, totals.executions(variant, block));
     if (after == before) continue;
-    give(block, static_cast<uint64_t>(amount * after / calls) -
-                    static_cast<uint64_t>(amount * before / calls));
+    give(block, share_of(amount, before, after, calls));
     before = after;
   }
 }

@@ -419,6 +419,11 @@ uint64_t saturating_product(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<uint64_t>::max() : product;
 }
 
+uint64_t share_of(uint64_t amount, uint64_t begin, uint64_t end, uint64_t whole) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>(Wide{amount} * end / whole - Wide{amount} * begin / whole);
+}
+
 void add_saturating(std::vector<uint64_t>& sums, std::span<const uint64_t> values) {
   sums.resize(std::max(sums.size(), values.size()));
   for (size_t i = 0; i < values.size(); ++i) sums[i] = saturating_sum(sums[i], values[i]);

@@ -121,6 +121,9 @@ Result<std::vector<Footprint>> find_footprints(const Model& model, ShaderCodes& 
 // a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);
 uint64_t saturating_product(uint64_t a, uint64_t b);
+// The share of the parts from `begin` to `end` of `whole`, which is not 0. The shares of adjacent
+// ranges sum to the amount exactly.
+uint64_t share_of(uint64_t amount, uint64_t begin, uint64_t end, uint64_t whole);
 // Adds the values, which may be more or fewer than the sums, with saturation.
 void add_saturating(std::vector<uint64_t>& sums, std::span<const uint64_t> values);
 
