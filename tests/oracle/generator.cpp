@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <vector>
 
+#include "oracle/launch_parts.h"
 #include "oracle/loop_number.h"
 #include "oracle/program_frame.h"
 #include "oracle/program_text.h"
@@ -19,7 +21,9 @@ constexpr uint32_t kMaxCompound =
 class Generator : private ProgramText {
  public:
   Generator(uint64_t seed, ProgramKind kind)
-      : ProgramText(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {}
+      : ProgramText(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {
+    if (kind == ProgramKind::Launch) launch_.emplace(static_cast<ProgramText&>(*this));
+  }
 
   RandomProgram make() {
     function_count_ = 1 + pick(3);
@@ -46,7 +50,7 @@ class Generator : private ProgramText {
   };
 
   std::string condition() {
-    const std::string v = get();
+    const std::string v = launch_ && pick(3) == 0 ? launch_->number() : get();
     switch (pick(5)) {
       case 0:
         return let("OpULessThan %bool {} {}", let("OpUMod %uint {} {}", v, constant(1 + pick(40))),
@@ -107,6 +111,7 @@ class Generator : private ProgramText {
   }
 
   void arithmetic() {
+    if (launch_ && pick(3) != 0) return launch_->statement();
     static constexpr const char* kOperations[] = {"OpIAdd", "OpIMul", "OpBitwiseXor", "OpISub"};
     const std::string with =
         pick(5) == 0 ? std::string("%spec0") : constant(pick(2) ? pick(60) + 1 : pick(90000) + 64);
@@ -327,6 +332,7 @@ class Generator : private ProgramText {
 
   ProgramKind kind_;
   bool fragment_;
+  std::optional<LaunchParts> launch_;
   RandomProgram program_;
   uint32_t function_count_ = 0;
   uint32_t calls_ = 0;     // of the current function
@@ -337,7 +343,7 @@ class Generator : private ProgramText {
 }  // namespace
 
 const char* name_of(ProgramKind kind) {
-  constexpr const char* kNames[] = {"compute", "fragment", "vertex"};
+  constexpr const char* kNames[] = {"compute", "fragment", "vertex", "launch"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -5,7 +5,8 @@
 //
 // A compute program reads nothing and writes values[gl_GlobalInvocationID.x]. A fragment program
 // computes from gl_FragCoord and writes its colour, one byte per channel. A vertex program is a
-// compute program of gl_VertexIndex that places its point outside the image.
+// compute program of gl_VertexIndex that places its point outside the image. A launch program is a
+// compute program for dispatches that repeat, with inputs of all kinds (launch_parts.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tally::test {
 
-enum class ProgramKind { Compute, Fragment, Vertex };
+enum class ProgramKind { Compute, Fragment, Vertex, Launch };
 const char* name_of(ProgramKind kind);
 
 struct RandomProgram {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "oracle/launch_parts.h"
+
 namespace tally::test {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr uint32_t kGroupSize = 16;
 }  // namespace
 
 std::string header_of(ProgramKind kind) {
+  if (kind == ProgramKind::Launch) return LaunchParts::header();
   std::string text = "OpCapability Shader\n";
   if (kind == ProgramKind::Fragment) {
     return text +
@@ -37,6 +40,7 @@ std::string header_of(ProgramKind kind) {
 }
 
 std::string globals_of(ProgramKind kind) {
+  if (kind == ProgramKind::Launch) return LaunchParts::globals();
   std::string text =
       "OpDecorate %spec0 SpecId 10\nOpDecorate %spec1 SpecId 11\n"
       "%void = OpTypeVoid\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n%int = OpTypeInt 32 1\n"
@@ -75,6 +79,7 @@ std::string globals_of(ProgramKind kind) {
 }
 
 std::string main_of(ProgramKind kind) {
+  if (kind == ProgramKind::Launch) return LaunchParts::main();
   std::string text = "%main = OpFunction %void None %void_function\n%start = OpLabel\n";
   if (kind == ProgramKind::Fragment) {
     text +=

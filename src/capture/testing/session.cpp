@@ -53,7 +53,8 @@ int run_client(const SessionOptions& options, store::Collector& collector,
                {"VK_INSTANCE_LAYERS", options.layers},
                {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
   std::vector<std::string> environment = environment_with(more);
-  std::vector<std::string> arguments{CAPTURE_TEST_CLIENT, options.scenario};
+  const std::string client = options.client.empty() ? CAPTURE_TEST_CLIENT : options.client;
+  std::vector<std::string> arguments{client, options.scenario};
   if (!options.how.empty()) arguments.push_back(options.how);
   const std::string errors = directory.file("errors");
   posix_spawn_file_actions_t actions;
@@ -61,7 +62,7 @@ int run_client(const SessionOptions& options, store::Collector& collector,
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
   pid_t child = -1;
-  const int error = ::posix_spawn(&child, CAPTURE_TEST_CLIENT, &actions, nullptr,
+  const int error = ::posix_spawn(&child, client.c_str(), &actions, nullptr,
                                   pointers(arguments).data(), pointers(environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(std::strerror(error));

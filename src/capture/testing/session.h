@@ -17,6 +17,7 @@ namespace tally::capture::testing {
 struct SessionOptions {
   std::string scenario;
   std::string how;
+  std::string client = "";  // capture_client by default; gets `scenario` and `how`
   std::map<std::string, std::string> environment;
   std::string layers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_test_native_driver";
   store::CollectorLimits limits;
