@@ -74,6 +74,14 @@ TEST(CaptureWithCounters, a_dispatch_repeats_another_if_its_counts_can_be_no_oth
             "4 R4 5 8 4 6 8 R5 R4 7 R8 R4 7 R8 R8 14 R16");
 }
 
+TEST(CaptureWithCounters, a_dispatch_repeats_none_if_others_pushed_over_its_constants) {
+  const Session session = run({.scenario = "pushed_for_others", .environment = kExecutionsOnly});
+  auto environment = kExecutionsOnly;
+  environment["TALLY_COUNT_BRANCHES"] = "1";
+  EXPECT_EQ(loops_of_commands(session),
+            loops_of_commands(run({.scenario = "pushed_for_others", .environment = environment})));
+}
+
 // With these, counts depend on more than the inputs of a dispatch.
 TEST(CaptureWithCounters, no_dispatch_repeats_another_where_more_is_counted_than_executions) {
   for (const char* setting :

@@ -160,13 +160,22 @@ VKAPI_ATTR void VKAPI_CALL CmdSetPatchControlPointsEXT(VkCommandBuffer b, uint32
                                                           {.patch_control_points = points});
 }
 
+// A struct that extends the command may choose a bank (VK_NV_push_constant_bank).
+void note_push(CommandBuffer& state, bool is_extended, VkShaderStageFlags stages, uint32_t offset,
+               uint32_t size, const void* values) {
+  if (!is_extended && (stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
+    state.push(offset, {static_cast<const std::byte*>(values), size});
+  } else {
+    state.push_unknown(offset, size);
+  }
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdPushConstants(VkCommandBuffer b, VkPipelineLayout layout,
                                             VkShaderStageFlags stages, uint32_t offset,
                                             uint32_t size, const void* values) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  if ((stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
-    state->push(offset, {static_cast<const std::byte*>(values), size});
+  note_push(*state, false, stages, offset, size, values);
   state->record([&](VkCommandBuffer to, bool) {
     state->table().CmdPushConstants(to, layout, stages, offset, size, values);
   });
@@ -176,15 +185,16 @@ VKAPI_ATTR void VKAPI_CALL CmdPushConstants2KHR(VkCommandBuffer b,
                                                 const VkPushConstantsInfoKHR* info) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  if ((info->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
-    state->push(info->offset, {static_cast<const std::byte*>(info->pValues), info->size});
+  note_push(*state, info->pNext != nullptr, info->stageFlags, info->offset, info->size,
+            info->pValues);
   state->record([&](VkCommandBuffer to, bool) { state->table().CmdPushConstants2KHR(to, info); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdPushDataEXT(VkCommandBuffer b, const VkPushDataInfoEXT* info) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  state->push(info->offset, {static_cast<const std::byte*>(info->data.address), info->data.size});
+  note_push(*state, info->pNext != nullptr, VK_SHADER_STAGE_COMPUTE_BIT, info->offset,
+            static_cast<uint32_t>(info->data.size), info->data.address);
   state->record([&](VkCommandBuffer to, bool) { state->table().CmdPushDataEXT(to, info); });
 }
 

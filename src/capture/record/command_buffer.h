@@ -297,6 +297,10 @@ class CommandBuffer {
   void push(uint32_t offset, std::span<const std::byte> values) {
     if (recording_) push_constants_.push(offset, values);
   }
+  // Push constants that they may see or not.
+  void push_unknown(uint32_t offset, uint32_t size) {
+    if (recording_) push_constants_.push_unknown(offset, size);
+  }
   // The commands in between run only if the device finds a value.
   void set_conditional(bool conditional) { conditional_ = conditional; }
 

@@ -11,10 +11,22 @@ void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
   beyond_ = beyond_ || values.size() > room;
   if (room == 0) return;
   std::ranges::copy(values.first(std::min(values.size(), room)), bytes_.begin() + offset);
+  unknown_ &= ~words_of(offset, static_cast<uint32_t>(std::min(values.size(), room)));
+}
+
+uint64_t PushConstants::words_of(uint32_t offset, uint32_t size) {
+  static_assert(kMaxBytes == 64 * sizeof(uint32_t));
+  if (size == 0 || offset >= kMaxBytes) return 0;
+  const uint32_t begin = offset / sizeof(uint32_t);
+  const uint32_t last = (offset + std::min(size, kMaxBytes - offset) - 1) / sizeof(uint32_t);
+  return (~uint64_t{0} << begin) & (~uint64_t{0} >> (63 - last));
 }
 
 std::span<const std::byte> PushConstants::bytes(const spirv::LaunchInputs::Range& range) const {
-  if (range.begin >= kMaxBytes || (range.end > kMaxBytes && beyond_)) return {};
+  if (range.begin >= kMaxBytes || (range.end > kMaxBytes && beyond_) ||
+      (unknown_ & words_of(range.begin, range.end - range.begin)) != 0) {
+    return {};
+  }
   return std::span(bytes_).subspan(range.begin, std::min(range.end, kMaxBytes) - range.begin);
 }
 

@@ -39,11 +39,18 @@ class PushConstants {
 
   void reset() { *this = {}; }
   void push(uint32_t offset, std::span<const std::byte> values);
-  // The bytes of a range; empty if some of them may be beyond kMaxBytes.
+  // Bytes are pushed that compute shaders may see or not: some drivers keep the push constants of
+  // each stage apart, others do not.
+  void push_unknown(uint32_t offset, uint32_t size) { unknown_ |= words_of(offset, size); }
+  // The bytes of a range; empty if some of them are not known or may be beyond kMaxBytes.
   std::span<const std::byte> bytes(const spirv::LaunchInputs::Range& range) const;
 
  private:
+  // A bit for each word that has some of the bytes.
+  static uint64_t words_of(uint32_t offset, uint32_t size);
+
   std::array<std::byte, kMaxBytes> bytes_{};
+  uint64_t unknown_ = 0;
   bool beyond_ = false;  // there are more
 };
 
@@ -55,7 +62,7 @@ bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
 // The parameters of a dispatch, and the push constants that its counts depend on.
 class LaunchKey {
  public:
-  // False if some of the bytes may be beyond PushConstants::kMaxBytes.
+  // False if some of the bytes are not known.
   bool take(std::span<const spirv::LaunchInputs::Range> ranges, const PushConstants& pushed);
   void take(std::initializer_list<int64_t> parameters);
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 
 namespace tally::capture {
 namespace {
@@ -42,6 +43,33 @@ TEST(Launches, push_constants_beyond_those_that_are_kept_share_nothing) {
   EXPECT_NE(first.find({1, 1, 1}, beyond), nullptr);
   EXPECT_EQ(Launches({.push_constants = {{PushConstants::kMaxBytes, 260}}}).find({1}, pushed({1})),
             nullptr);
+}
+
+TEST(Launches, push_constants_that_another_stage_overwrote_are_not_known_until_pushed_again) {
+  const auto words_after = [](uint32_t offset, uint32_t size) {
+    PushConstants constants = pushed({1, 2, 3, 4});
+    constants.push_unknown(offset, size);
+    std::string known;
+    for (uint32_t word = 0; word < PushConstants::kMaxBytes / 4; ++word)
+      known += constants.bytes({4 * word, 4 * word + 4}).empty() ? '-' : '+';
+    return known.substr(0, 5) + known.back();
+  };
+  EXPECT_EQ(words_after(4, 8), "+--+++");
+  EXPECT_EQ(words_after(0, 0), "++++++");
+  EXPECT_EQ(words_after(12, PushConstants::kMaxBytes), "+++---");
+  EXPECT_EQ(words_after(PushConstants::kMaxBytes - 4, 4), "+++++-");
+  EXPECT_EQ(words_after(PushConstants::kMaxBytes, 4), "++++++");
+  Launches launches({.push_constants = {{0, 8}}});
+  PushConstants constants = pushed({1, 2, 3});
+  Launch* const known = launches.find({1, 1, 1}, constants);
+  constants.push_unknown(8, 4);
+  EXPECT_EQ(launches.find({1, 1, 1}, constants), known);
+  constants.push_unknown(0, 8);
+  const uint32_t words[] = {1, 2};
+  constants.push(0, std::as_bytes(std::span(words, 1)));
+  EXPECT_EQ(launches.find({1, 1, 1}, constants), nullptr);
+  constants.push(0, std::as_bytes(std::span(words)));
+  EXPECT_EQ(launches.find({1, 1, 1}, constants), known);
 }
 
 TEST(Launches, a_launch_is_known_once_it_was_counted_but_some_repetitions_are_counted_again) {

@@ -1,5 +1,6 @@
 #include "capture/testing/recording_scenarios.h"
 
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -321,12 +322,13 @@ class Launcher {
   }
   void put_into_memory(uint32_t loops) { values_.as<uint32_t>()[1000] = loops; }
   void record(VkCommandBuffer commands, uint32_t loops, uint32_t add, uint32_t groups,
-              bool from_memory = false) const {
+              bool from_memory = false, const std::function<void()>& before = {}) const {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                       from_memory ? from_memory_ : pushed_);
     set_.bind(commands, layout_);
     const uint32_t pushed[] = {loops, add};
     vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof pushed, pushed);
+    if (before) before();
     vkCmdDispatch(commands, groups, 1, 1);
     full_barrier(commands);
   }
@@ -366,6 +368,21 @@ void launches(Context& context) {
   context.submit_and_wait(commands);
   submit(context, {commands, commands});
   check(vkQueueWaitIdle(context.queue()));
+}
+
+// Push constants of a layout for another stage, at the place of those for the dispatch, come after
+// these. Drivers may keep those of each stage apart, or not.
+void pushed_for_others(Context& context) {
+  const Launcher launcher(context);
+  const PipelineLayout other = make_pipeline_layout(context, {}, 8, VK_SHADER_STAGE_FRAGMENT_BIT);
+  for (uint32_t loops = 2; loops < 6; ++loops) {
+    context.run([&](VkCommandBuffer commands) {
+      const uint32_t pushed[] = {loops + 3, 1};
+      launcher.record(commands, 1, 1, 1, false, [&] {
+        vkCmdPushConstants(commands, other, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof pushed, pushed);
+      });
+    });
+  }
 }
 
 // A dispatch that runs often. Its launch is counted again from time to time.
@@ -424,6 +441,7 @@ const Scenarios& recording_scenarios() {
                                       {"specialized", specialized},
                                       {"timed", timed},
                                       {"launches", launches},
+                                      {"pushed_for_others", pushed_for_others},
                                       {"often", often},
                                       {"conditional", conditional}};
   return scenarios;
