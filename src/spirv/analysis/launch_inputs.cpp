@@ -44,6 +44,9 @@ bool is_access_chain(Op opcode) {
          opcode == Op::OpCopyObject;
 }
 
+// SPV_NV_push_constant_bank: several blocks have the same offsets.
+constexpr auto kPushConstantBanks = static_cast<spv::Capability>(5423);
+
 // Variables that no other invocation sees.
 bool is_own(StorageClass storage) {
   return storage == StorageClass::Function || storage == StorageClass::Private;
@@ -185,7 +188,12 @@ class LaunchSlice {
     const auto definition = module_.definition(id);
     if (!definition) return give_up();
     const Op opcode = definition->opcode();
-    if (is_constant_opcode(opcode)) return;
+    if (is_constant_opcode(opcode)) {
+      // Its parts may be undefined.
+      if (opcode != Op::OpConstantComposite && opcode != Op::OpSpecConstantComposite) return;
+      for (size_t n = 0; n < definition->operand_count(); ++n) want(definition->operand(n));
+      return;
+    }
     if (opcode == Op::OpLoad) return follow_load(definition->operand(0));
     if (opcode == Op::OpFunctionParameter) {
       for (const uint32_t argument : arguments_of(id)) want(argument);
@@ -230,7 +238,9 @@ class LaunchSlice {
         [&](uint32_t index) { indices.push_back(index); });
     if (!known) return give_up();
     for (const uint32_t index : indices) want(index);
-    if (reads_push_constants) inputs_.push_constants.push_back(range_of(pointer));
+    if (!reads_push_constants) return;
+    if (module_.has_capability(kPushConstantBanks)) return give_up();
+    inputs_.push_constants.push_back(range_of(pointer));
   }
 
   void follow_variable(const Instruction& variable) {
@@ -239,8 +249,11 @@ class LaunchSlice {
     if (storage == StorageClass::Input) return follow_input(id);
     if (!is_own(storage) || has_escaped(id)) return give_up();
     if (!wanted_.insert(id).second) return;
-    if (variable.operand_count() > 1) want(variable.operand(1));  // its initializer
-    for (const uint32_t value : stored_[id]) want(value);
+    const bool has_initializer = variable.operand_count() > 1;
+    if (has_initializer) want(variable.operand(1));
+    const std::vector<uint32_t>& stored = stored_[id];
+    if (!has_initializer && stored.empty()) return give_up();  // undefined
+    for (const uint32_t value : stored) want(value);
   }
 
   bool has_escaped(uint32_t variable) {
@@ -279,6 +292,26 @@ class LaunchSlice {
     }
   }
 
+  // The bytes of the type in a block at most; 0: not known.
+  uint64_t size_of(uint32_t id) const {
+    const auto type = module_.definition(id);
+    if (!type) return 0;
+    switch (type->opcode()) {
+      case Op::OpTypeInt:
+      case Op::OpTypeFloat:
+        return type->operand(0) / 8;
+      case Op::OpTypeVector:
+        return size_of(type->operand(0)) * type->operand(1);
+      case Op::OpTypeArray: {
+        const auto length = module_.fixed_value(type->operand(1));
+        const auto stride = module_.decoration(id, spv::Decoration::ArrayStride);
+        return length && stride ? uint64_t{*length} * *stride : 0;
+      }
+      default:
+        return 0;
+    }
+  }
+
   // The member of the block, or all of them.
   LaunchInputs::Range range_of(uint32_t pointer) const {
     const LaunchInputs::Range all{0, LaunchInputs::kToEnd};
@@ -296,7 +329,10 @@ class LaunchSlice {
     };
     const auto begin = offset_of(*member);
     if (!begin || *begin == LaunchInputs::kToEnd) return all;
-    uint32_t end = LaunchInputs::kToEnd;
+    const uint64_t size = size_of(members->operand(*member));
+    uint32_t end = size == 0 || *begin + size > LaunchInputs::kToEnd
+                       ? LaunchInputs::kToEnd
+                       : *begin + static_cast<uint32_t>(size);
     for (size_t n = 0; n < members->operand_count(); ++n) {
       const auto other = offset_of(n);
       if (other && *other > *begin) end = std::min(end, *other);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {
@@ -51,6 +54,10 @@ constexpr std::string_view kLaunchDeclarations = R"(
   %three = OpConstant %u32 3
   %four = OpConstant %u32 4
   %spec = OpSpecConstant %u32 7
+  %pair = OpTypeStruct %u32 %u32
+  %undefined = OpUndef %u32
+  %half_undefined = OpConstantComposite %pair %one %undefined
+  %defined = OpConstantComposite %pair %one %two
   %array = OpTypeArray %u32 %one
   %numbers = OpTypeArray %u32 %four
   %push_block = OpTypeStruct %u32 %f32 %array %u64
@@ -83,11 +90,10 @@ constexpr std::string_view kLaunchDeclarations = R"(
   %void_of_pointer = OpTypeFunction %void %p_own
 )";
 
-// The inputs of a shader that branches on the number %n, which `body` computes. `functions` come
-// after main.
-std::optional<LaunchInputs> inputs_of(std::string_view body, std::string_view variables = "",
-                                      std::string_view functions = "") {
-  const auto words = test::assemble(fmt::format(R"({}
+// A shader that branches on the number %n, which `body` computes. `functions` come after main.
+std::string shader_of(std::string_view body, std::string_view variables = "",
+                      std::string_view functions = "") {
+  return fmt::format(R"({}
     %main = OpFunction %void None %function
     %first = OpLabel
     {}
@@ -101,7 +107,12 @@ std::optional<LaunchInputs> inputs_of(std::string_view body, std::string_view va
     OpReturn
     OpFunctionEnd
     {})",
-                                                kLaunchDeclarations, variables, body, functions));
+                     kLaunchDeclarations, variables, body, functions);
+}
+
+std::optional<LaunchInputs> inputs_of(std::string_view body, std::string_view variables = "",
+                                      std::string_view functions = "") {
+  const auto words = test::assemble(shader_of(body, variables, functions));
   EXPECT_EQ(test::validate(words), "");
   const Module module = test::parsed(words);
   return launch_inputs(module, module.entry_points().front());
@@ -136,7 +147,7 @@ TEST(LaunchInputs, push_constants_count_by_member) {
   EXPECT_THAT(found->push_constants, ElementsAre(Range{0, 4}, Range{16, 32}));
 }
 
-TEST(LaunchInputs, neighbouring_members_are_one_range_and_the_last_has_no_known_end) {
+TEST(LaunchInputs, neighbouring_members_are_one_range_and_the_last_ends_with_its_type) {
   const auto found = inputs_of(R"(
     %a = OpAccessChain %p_push_f32 %push %one
     %b = OpAccessChain %p_push %push %two %zero
@@ -149,7 +160,7 @@ TEST(LaunchInputs, neighbouring_members_are_one_range_and_the_last_has_no_known_
     %some = OpIAdd %u32 %from_b %number
     %n = OpIAdd %u32 %some %low)");
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->push_constants, ElementsAre(Range{4, LaunchInputs::kToEnd}));
+  EXPECT_THAT(found->push_constants, ElementsAre(Range{4, 8}, Range{16, 40}));
 }
 
 TEST(LaunchInputs, memory_that_others_write_ends_it) {
@@ -175,7 +186,29 @@ TEST(LaunchInputs, what_depends_on_the_active_invocations_ends_it) {
     %elected = OpGroupNonUniformElect %bool %three
     %n = OpSelect %u32 %elected %zero %three)"));
   EXPECT_FALSE(inputs_of("%n = OpGroupNonUniformIAdd %u32 %three Reduce %one"));
+}
+
+TEST(LaunchInputs, undefined_values_end_it) {
   EXPECT_FALSE(inputs_of("%n = OpUndef %u32"));
+  EXPECT_FALSE(inputs_of("%n = OpCompositeExtract %u32 %half_undefined 0"));
+  EXPECT_TRUE(inputs_of("%n = OpCompositeExtract %u32 %defined 0"));
+  EXPECT_FALSE(inputs_of("%n = OpLoad %u32 %private"));
+  EXPECT_FALSE(inputs_of("%n = OpLoad %u32 %own", "%own = OpVariable %p_own Function"));
+}
+
+// One block for each bank, with the same offsets.
+TEST(LaunchInputs, push_constants_in_banks_end_it) {
+  constexpr std::string_view kRead = "%p = OpAccessChain %p_push %push %zero\n%n = OpLoad %u32 %p";
+  const auto inputs = [](std::string text) {
+    // No tool here knows the capability, so it takes the place of another one.
+    auto words = test::assemble(text);
+    std::ranges::replace(words, static_cast<uint32_t>(spv::Capability::GroupNonUniformQuad), 5423u);
+    const Module module = test::parsed(words);
+    return launch_inputs(module, module.entry_points().front());
+  };
+  const std::string text = shader_of(kRead);
+  EXPECT_TRUE(inputs(text));
+  EXPECT_FALSE(inputs("OpCapability GroupNonUniformQuad\n" + text));
 }
 
 TEST(LaunchInputs, memory_that_no_branch_depends_on_does_not_matter) {
