@@ -463,6 +463,7 @@ class Timeline {
         command.gpu_time_ns = std::llround(sample.mean_ns);
       } else {
         command.estimated_from = kNone;
+        model_.times_unknown += command.runs;
       }
     }
   }

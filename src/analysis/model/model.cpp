@@ -113,12 +113,6 @@ void EstimatedTimes::add(const EstimatedTimes& other) {
   for (const auto& [sample, commands] : other.of_samples_) add(sample, commands);
 }
 
-uint64_t EstimatedTimes::commands() const {
-  uint64_t sum = 0;
-  for (const auto& [sample, commands] : of_samples_) sum += commands;
-  return sum;
-}
-
 std::optional<double> EstimatedTimes::standard_error(const std::vector<TimeSample>& samples) const {
   if (of_samples_.empty()) return std::nullopt;
   double variance = 0;

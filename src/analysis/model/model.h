@@ -123,7 +123,6 @@ class EstimatedTimes {
   // Does nothing for a measured time.
   void add(const Command& command);
   void add(const EstimatedTimes& other);
-  uint64_t commands() const;
   // The standard error of the sum, in nanoseconds: the means have an error, and the commands' own
   // times differ from them. nullopt: all times were measured.
   std::optional<double> standard_error(const std::vector<TimeSample>& samples) const;
@@ -214,6 +213,7 @@ struct Model {
   std::vector<Batch> batches;                 // of selected frames
   std::vector<TimeSample> time_samples;       // of all frames
   uint64_t dispatches_repeated = 0;           // of selected frames: CommandBatchRow::repeats
+  uint64_t times_unknown = 0;                 // of selected frames: too few of equal ones are timed
   std::vector<std::string> shader_names;      // by shader: see names.h
   std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized
   std::vector<std::string> pipeline_names;    // by pipeline: see names.h

@@ -164,6 +164,7 @@ TEST_F(Tables, a_dispatch_that_was_not_timed_has_the_mean_of_its_sample_with_an_
   EXPECT_EQ(cell(each, 9, "gpu_time"), Cell());
   const Summary summary = summarize(analyzer.model());
   EXPECT_EQ(summary.times_estimated, 4u);
+  EXPECT_EQ(summary.times_unknown, 1u);
   // Its sample is of all frames.
   Analyzer first_frame = open({.frames = FrameRange{0, 0}, .shader = {}});
   const Table frame = require(first_frame.table(By::Frame, {}));

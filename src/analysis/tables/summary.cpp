@@ -242,10 +242,11 @@ void add_estimated_times(const Model& model, Summary& summary) {
   for (const Command& command : model.commands) {
     if (command.pass != kNone) continue;
     estimated.add(command);
+    if (command.estimated_from != kNone) summary.times_estimated += command.runs;
     summary.dispatch_time_ns +=
         static_cast<double>(std::max<int64_t>(command.gpu_time_ns.value_or(0), 0));
   }
-  summary.times_estimated = estimated.commands();
+  summary.times_unknown = model.times_unknown;
   summary.dispatch_time_error_ns = estimated.standard_error(model.time_samples).value_or(0);
 }
 

@@ -63,6 +63,7 @@ struct Summary {
   // Those whose GPU time is estimated, and the sum of all GPU times of dispatches with its standard
   // error.
   uint64_t times_estimated = 0;
+  uint64_t times_unknown = 0;  // those without a GPU time because too few of equal ones have one
   double dispatch_time_ns = 0;
   double dispatch_time_error_ns = 0;
   uint64_t pipelines = 0;

@@ -236,6 +236,12 @@ std::string capture_header(const Summary& s, size_t width) {
                           with_separators(s.times_estimated), duration_text(s.dispatch_time_ns),
                           duration_text(s.dispatch_time_error_ns)));
   }
+  if (s.times_unknown != 0) {
+    lines.add("times",
+              fmt::format("{} dispatches have no GPU time, because too few of equal ones in the "
+                          "capture have one (tally run --times draws times each)",
+                          with_separators(s.times_unknown)));
+  }
   lines.add("shaders", shaders_line(s));
   for (const std::string& line : replaced_lines(s)) lines.add("replaced", line);
   for (const std::string& line : not_replaced_lines(s)) lines.add("not replaced", line);
