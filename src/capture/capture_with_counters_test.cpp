@@ -101,6 +101,15 @@ TEST(CaptureWithCounters, a_dispatch_that_repeats_often_is_counted_from_time_to_
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 200 * 32);
 }
 
+TEST(CaptureWithCounters, repetitions_have_their_counts_wherever_they_run) {
+  const Session session = run({.scenario = "often_everywhere", .environment = kExecutionsOnly});
+  constexpr int64_t kDispatches = 100 + 100 * 40 + 50 * 2 * 3 + 20 * 3 * 5;
+  EXPECT_EQ(session.number("SELECT sum(runs) FROM command_list"), kDispatches);
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"),
+            kDispatches * 32);
+  EXPECT_GT(session.number("SELECT sum(size) FROM command_batch WHERE repeats"), kDispatches / 2);
+}
+
 // Repetitions 33 to 199 without two that are counted again. All are timed up to the 64th.
 TEST(CaptureWithCounters, a_part_of_the_dispatches_that_repeat_often_is_timed) {
   const char* const timed = "SELECT count(gpu_time_ns) FROM command";

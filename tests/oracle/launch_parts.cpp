@@ -5,8 +5,8 @@
 namespace tally::test {
 
 LaunchParts::LaunchParts(ProgramText& text) : text_(text) {
-  const uint32_t kind = text_.pick(4);
-  leaks_ = kind < 2 ? 0 : kind == 2 ? 1 : 1 + text_.pick(4);
+  const uint32_t kind = text_.pick(6);
+  leaks_ = kind < 2 ? 0 : kind < 5 ? 1 : 1 + text_.pick(4);
 }
 
 std::string LaunchParts::header() {
@@ -57,6 +57,7 @@ OpDecorate %spec1 SpecId 11
 %uvec4 = OpTypeVector %uint 4
 %spec0 = OpSpecConstant %uint 3
 %spec1 = OpSpecConstant %uint 4
+%half = OpConstant %float 0.5
 %c255 = OpConstant %uint 255
 %c1023 = OpConstant %uint 1023
 %c1024 = OpConstant %uint 1024
@@ -117,7 +118,7 @@ OpDecorate %spec1 SpecId 11
 %data = OpVariable %private_uint Private
 %data_array = OpVariable %private_four Private %zeros
 %sum = OpVariable %private_uint Private
-%copied = OpVariable %private_uint Private
+%copied = OpVariable %private_uint Private %c6
 )";
 }
 
@@ -312,6 +313,7 @@ std::string LaunchParts::through_variables(const std::string& number) {
     }
     case 6: {
       const std::string variable = text_.new_variable("%float");
+      text_.line("OpStore {} %half", variable);
       text_.let("OpExtInst %float %glsl Modf {} {}",
                 text_.let("OpConvertUToF %float {}", masked(number, 63)), variable);
       return text_.let("OpConvertFToU %uint {}", text_.let("OpLoad %float {}", variable));
@@ -372,7 +374,7 @@ std::string LaunchParts::through(const std::string& number) {
 }
 
 bool LaunchParts::leaks() {
-  if (leaks_ == 0 || text_.pick(5) != 0) return false;
+  if (leaks_ == 0 || text_.pick(3) != 0) return false;
   --leaks_;
   return true;
 }

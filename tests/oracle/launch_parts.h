@@ -1,4 +1,4 @@
-// What random programs of ProgramKind::Launch have besides their control flow: numbers that are the
+// Parts of random programs of ProgramKind::Launch, except their control flow: numbers that are the
 // same in equal dispatches, numbers from memory that are not, and the ways that a number takes
 // through a program. Numbers from memory reach the working variable %v, on which branches depend,
 // in a few places of some programs; in the others they are only stored.

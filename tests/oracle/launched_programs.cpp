@@ -49,6 +49,7 @@ class Launched {
     const VkDescriptorSetLayout layout = sets_[0].layout();
     layout_ =
         make_pipeline_layout(context, {&layout, 1}, sizeof(Words), VK_SHADER_STAGE_COMPUTE_BIT);
+    other_layout_ = make_pipeline_layout(context, {}, sizeof(Words), VK_SHADER_STAGE_FRAGMENT_BIT);
     name_ = context.function<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT");
   }
 
@@ -90,7 +91,7 @@ class Launched {
 
   static uint64_t handle_bits(VkPipeline pipeline) { return reinterpret_cast<uint64_t>(pipeline); }
 
-  // What the host writes between submissions.
+  // The host writes this between submissions.
   void change_memory() {
     const auto values = values_.as<uint32_t>();
     for (uint32_t i = kOwnWords; i < kBufferWords; ++i) values[i] = pick(~0u);
@@ -114,11 +115,10 @@ class Launched {
   Words next_words() {
     Words words = usual_;
     const Words others = some_words();
-    if (pick(3) == 0) words[pick(10)] = others[pick(10)];
-    words[8] = std::bit_cast<float>(words[8]) >= 0.5f ? words[8] : usual_[8];
+    if (const uint32_t word = pick(30); word < words.size()) words[word] = others[word];
     return words;
   }
-  Groups next_groups() { return pick(3) ? usual_groups_ : some_groups(); }
+  Groups next_groups() { return pick(4) ? usual_groups_ : some_groups(); }
 
   // Pushes all words, or only those that change.
   void push(VkCommandBuffer commands, std::optional<Words>& pushed) {
@@ -146,8 +146,14 @@ class Launched {
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set, 1,
                             &offset);
     push(commands, pushed);
+    if (pick(12) == 0) {  // drivers may take these for those of compute shaders
+      const Words others = some_words();
+      vkCmdPushConstants(commands, other_layout_, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof others,
+                         others.data());
+      pushed.reset();
+    }
     const Groups groups = next_groups();
-    switch (pick(8)) {
+    switch (pick(10)) {
       case 0:
         vkCmdDispatchIndirect(commands, groups_, 0);
         break;
@@ -224,7 +230,7 @@ class Launched {
   Context& context_;
   Buffer values_, uniforms_, groups_;
   std::vector<DescriptorSet> sets_;
-  PipelineLayout layout_;
+  PipelineLayout layout_, other_layout_;
   PFN_vkSetDebugUtilsObjectNameEXT name_ = nullptr;
   std::mt19937_64 random_;
   RandomProgram program_;

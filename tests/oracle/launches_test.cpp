@@ -44,11 +44,11 @@ class Capture {
                   .environment = settings,
                   .layers = "VK_LAYER_TALLY_run"}) {}
 
-  // Why the capture is of no use, or nothing.
+  // Errors of the program, or messages of the capture; empty if there are none.
   std::string failure() const {
     if (session_.exit_status() != 0)
       return fmt::format("status {}: {}", session_.exit_status(), session_.errors());
-    return session_.text("SELECT group_concat(text) FROM message WHERE severity <> 'info'");
+    return session_.text("SELECT group_concat(text, '; ') FROM message WHERE severity <> 'info'");
   }
 
   // In the order of their execution.
@@ -90,7 +90,7 @@ void compare(uint64_t seed, uint64_t count, Totals& totals) {
   const std::string programs = fmt::format("seeds {} to {}", seed, seed + count - 1);
   for (const Capture* capture : {&repeating, &counting}) {
     if (const std::string why = capture->failure(); !why.empty())
-      return fail(totals, programs + ": " + why);
+      fail(totals, programs + ": " + why);
   }
   const std::vector<Dispatch> found = repeating.dispatches(), expected = counting.dispatches();
   totals.dispatches += found.size();

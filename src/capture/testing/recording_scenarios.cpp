@@ -391,6 +391,37 @@ void often(Context& context) {
   for (uint32_t i = 0; i < 200; ++i) launcher.run(3, i, 1);
 }
 
+// One launch on all queues: from command buffers that are used once, again and again, and by
+// others, also twice in a submission.
+void often_everywhere(Context&) {
+  Context context({.queue_count = 2});
+  const auto last = static_cast<uint32_t>(context.queue_count() - 1);
+  const Launcher launcher(context);
+  for (uint32_t i = 0; i < 100; ++i) launcher.run(3, i, 1);
+  const auto record = [&](VkCommandBuffer commands, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) launcher.record(commands, 3, i, 1);
+    check(vkEndCommandBuffer(commands));
+    return commands;
+  };
+  const VkCommandBuffer again = record(context.begin_commands(kReusable), 40);
+  for (uint32_t i = 0; i < 100; ++i) context.submit_and_wait({&again, 1}, i % 2 ? last : 0);
+  const VkCommandBuffer secondary =
+      record(context.begin_secondary({}, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT), 3);
+  for (uint32_t i = 0; i < 50; ++i) {
+    context.run([&](VkCommandBuffer commands) {
+      const VkCommandBuffer both[] = {secondary, secondary};
+      vkCmdExecuteCommands(commands, 2, both);
+    });
+  }
+  const VkCommandBuffer twice =
+      record(context.begin_commands(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT), 5);
+  for (uint32_t i = 0; i < 20; ++i) {
+    submit(context, {twice, twice});
+    submit(context, {twice});
+    check(vkQueueWaitIdle(context.queue()));
+  }
+}
+
 // Exits with 77 if there is no conditional rendering.
 void conditional(Context& first) {
   if (!first.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME)) std::exit(77);
@@ -443,6 +474,7 @@ const Scenarios& recording_scenarios() {
                                       {"launches", launches},
                                       {"pushed_for_others", pushed_for_others},
                                       {"often", often},
+                                      {"often_everywhere", often_everywhere},
                                       {"conditional", conditional}};
   return scenarios;
 }
