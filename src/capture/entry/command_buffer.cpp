@@ -513,7 +513,7 @@ struct Recorded<kCommand, kCondition, Result(Arguments...)> {
       // Commands that are preprocessed with the state of a command buffer do not fit its copy.
       vk::guarded_void([&] {
         stop_copies(state->context(),
-                    "commands are preprocessed with the state of a command buffer");
+                    "the application preprocesses generated commands with their state");
       });
     } else if (const VkCommandBuffer copy = state->copy()) {
       next(copy, arguments...);
@@ -533,7 +533,8 @@ void stop_copies(RecordingContext& context, std::string_view reason) {
   if (!context.copies()) return;
   context.stop_copies();
   log_once(LogLevel::Warning,
-           "command buffers that are submitted again count, and cost time, in all frames: {}",
+           "command buffers that are submitted again are counted in all frames, which slows down "
+           "those that are not captured: {}",
            reason);
 }
 

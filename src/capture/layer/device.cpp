@@ -258,8 +258,8 @@ void Device::use_contents(const Plan& plan, const std::vector<VkCommandBuffer>& 
   if (!buffers.empty()) frames().use();
   if (!missing) return;
   connection().message(store::Severity::Warning,
-                       "a captured frame executed command buffers that were recorded long before "
-                       "it and submitted once: their commands are not counted");
+                       "command buffers of a captured frame are not counted: they are submitted "
+                       "once, and were recorded long before the frame");
 }
 
 // Drops the submissions of which nothing is captured. A part that is not captured is submitted with

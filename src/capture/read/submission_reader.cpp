@@ -35,8 +35,7 @@ bool SubmissionReader::submit_signal(PendingSubmission& item) {
 
 void SubmissionReader::add(PendingSubmission item) {
   if (item.submission && item.value == 0 && !submit_signal(item)) {
-    reporter_.lost(*item.submission,
-                   "the values of a submission are lost: " + vk::take_own_failure().text());
+    reporter_.lost(*item.submission, vk::take_own_failure().text());
     const std::lock_guard lock(mutex_);
     untracked_.push_back(std::move(item.submission));
     return;
@@ -170,7 +169,7 @@ void SubmissionReader::report(PendingSubmission& item, VkResult result) {
   if (item.submission && result != VK_SUCCESS) {
     reporter_.lost(*item.submission,
                    result == VK_TIMEOUT
-                       ? "the application ended before the GPU had finished"
+                       ? "the application ended before the GPU had finished it"
                        : fmt::format("the device was lost ({})", vk::result_name(result)));
   }
   if (item.frame_end) reporter_.report(*item.frame_end);

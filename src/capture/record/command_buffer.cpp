@@ -381,7 +381,7 @@ void CommandBuffer::activate() {
   if (refused_) {
     context_.connection().message(
         store::Severity::Error,
-        "vkCreateShaderInstrumentationARM failed: commands are not measured");
+        "the rest of a command buffer is not counted: vkCreateShaderInstrumentationARM failed");
     return;
   }
   table_.CmdBeginShaderInstrumentationARM(counting_, object);

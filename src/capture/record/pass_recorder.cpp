@@ -94,8 +94,8 @@ std::optional<TimeIndex> PassRecorder::begin_time(const PassTarget& to) {
         store::Severity::Warning,
         "GPU times are missing: " +
             (failure.what ? failure.text()
-                          : "in a command buffer with SIMULTANEOUS_USE, only the first draws of a "
-                            "render pass have some"));
+                          : "a command buffer with SIMULTANEOUS_USE has room for those of the "
+                            "first draws of a render pass only"));
   }
   return time;
 }

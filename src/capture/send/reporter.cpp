@@ -257,7 +257,8 @@ bool Reporter::report_execution(const Submission& submission, size_t index, Live
   if (batches) batches->flush();
   if (!complete) {
     connection_.message(store::Severity::Error,
-                        "the driver did not return the values of a command buffer");
+                        "commands of a command buffer are not counted: the driver did not return "
+                        "their counts");
   }
   if (read.times_failure.result != VK_SUCCESS) {
     connection_.message(store::Severity::Warning,
@@ -278,7 +279,7 @@ void Reporter::learn(const Recording& recording, const CommandSlice& slice) {
     connection_.message(
         store::Severity::Error,
         fmt::format("dispatches of pipeline {} with equal push constants have different counts: "
-                    "those that were not counted may be wrong",
+                    "counts reused for other dispatches may be wrong; none are reused from now on",
                     to_string(pipeline.hash)));
   }
 }
@@ -311,7 +312,7 @@ void Reporter::write_regions(PacketBuilder& packet, const Submission& submission
 }
 
 void Reporter::lost(const Submission& submission, const std::string& why) {
-  connection_.message(store::Severity::Error, why);
+  connection_.message(store::Severity::Error, "a submission is not counted: " + why);
   submission.for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.execution_lost(runs); });
   if (!submission.captured) return;

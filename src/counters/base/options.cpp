@@ -60,8 +60,7 @@ Options::ForcedQueries parse_forced_queries(const Settings& settings) {
     take("result_status", forced.result_status);
     take("timestamp", forced.timestamps);
     take("transform_feedback", forced.transform_feedback);
-    if (!known)
-      log(LogLevel::Warning, "setting emulate_queries: \"{}\" is not a type of queries", name);
+    if (!known) log(LogLevel::Warning, "setting emulate_queries: \"{}\" is not a query type", name);
   }
   return forced;
 }

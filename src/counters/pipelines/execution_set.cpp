@@ -229,8 +229,8 @@ class SetOf : public ExecutionSet {
     entry.refused.push_back(variant);
     state_.device.messages.notice(
         kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
-        fmt::format("a {} that was written to an execution set after the set was recorded runs "
-                    "uninstrumented",
+        fmt::format("a {} runs uninstrumented in its execution set: it was written after the set "
+                    "was recorded",
                     Kind::kNoun));
   }
 
@@ -238,8 +238,8 @@ class SetOf : public ExecutionSet {
     if (!chosen(entry, variant).blocks) return;
     state_.device.messages.notice(
         kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
-        fmt::format("a {} was written to an execution set after the set was recorded: that "
-                    "recording runs it uninstrumented",
+        fmt::format("a {0} runs uninstrumented in recordings of its execution set that precede the "
+                    "write of the {0}",
                     Kind::kNoun));
   }
 

@@ -319,7 +319,7 @@ void CommandBuffer::gather_records() {
   if (result == VK_SUCCESS) return;
   state_.device.context.messages.notice(
       "TALLY-own-call-failed", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle()),
-      "the host reads each shard of the records, which is slow: " +
+      "reading counts is slow, because the GPU cannot sum them up first: " +
           vk::take_own_failure(result).text());
 }
 

@@ -177,7 +177,7 @@ const char* choose_set(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info
   commands.keep(recorded.copy);
   program = recorded.program;
   const VkMemoryRequirements needed = driver_requirements(objects, requirements_for(info));
-  return provide_memory(commands, needed, info) ? nullptr : "there is no memory for their variants";
+  return provide_memory(commands, needed, info) ? nullptr : "out of memory for their variants";
 }
 
 void execute_uncounted(CommandBuffer& commands, VkBool32 preprocessed,
@@ -216,7 +216,7 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
   const char* reason = reason_against(info);
   if (!reason && preprocessed == VK_TRUE && counts_shaders(commands) &&
       !preprocess_again(commands, own)) {
-    reason = "there is no memory to preprocess them again";
+    reason = "out of memory to preprocess them again";
   }
   if (!reason && writes_push_data(commands, info)) {
     reason = "they write push data that the record pointer needs";

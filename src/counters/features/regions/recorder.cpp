@@ -284,8 +284,7 @@ void RegionSubmission::await_untracked(VkQueue queue) const {
   const vk::OwnFailure failure = vk::take_own_failure();
   if (!waits_for_host_ &&
       vk::own("vkQueueWaitIdle", state_.device.next.QueueWaitIdle(queue)) == VK_SUCCESS) {
-    state_.device.report(failure,
-                         "the host waits for the queue of a submission with counters by region");
+    state_.device.report(failure, "submitting work that counts by region waits for its completion");
     return;
   }
   state_.device.messages.notice(
@@ -313,10 +312,12 @@ class Checker {
                   const RenderPassInstance& instance) const {
     const uint64_t wanted = uint64_t{instance.subpasses} * instance.layers;
     if (info.counterAddressCount != wanted) {
-      report("counterAddressCount-11815",
-             fmt::format("counterAddressCount is {}; the render pass has {} subpasses and {} {}",
-                         info.counterAddressCount, instance.subpasses, instance.layers,
-                         instance.multiview ? "views" : "layers"));
+      report(
+          "counterAddressCount-11815",
+          fmt::format("counterAddressCount is {}; it must be {}: the render pass has {} subpasses "
+                      "with {} {} each",
+                      info.counterAddressCount, wanted, instance.subpasses, instance.layers,
+                      instance.multiview ? "views" : "layers"));
       return false;
     }
     const uint32_t max_counters = state_.properties.counters;
@@ -335,13 +336,15 @@ class Checker {
     const VkDeviceSize available = state_.buffers.bytes_from(address);
     if (available == 0) {
       report("pCounterAddresses-11816",
-             fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was queried",
+             fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was queried; "
+                         "nothing is written there",
                          index, address));
     } else if (available < bytes) {
-      report("pCounterAddresses-11817",
-             fmt::format("pCounterAddresses[{}] ({:#x}): its buffer ends after {} bytes, {} are "
-                         "written",
-                         index, address, available, bytes));
+      report(
+          "pCounterAddresses-11817",
+          fmt::format("pCounterAddresses[{}] ({:#x}): its buffer ends after {} bytes, but {} are "
+                      "needed; nothing is written there",
+                      index, address, available, bytes));
     }
     return available < bytes ? 0 : address;
   }
@@ -354,7 +357,8 @@ class Checker {
     });
     if (found == all.end() || std::ranges::find(offered, *found) == offered.end()) {
       report("pCounterIndices-parameter",
-             fmt::format("{} is not an enumerated counter; it reads 0", counter_id));
+             fmt::format("pCounterIndices has {}, which is no counter of the device; it reads 0",
+                         counter_id));
       return probe::kRegionAccumulators;
     }
     return static_cast<uint32_t>(found - all.begin());
