@@ -8,6 +8,8 @@
 namespace tally::capture {
 namespace {
 
+constexpr const char* kUnknown = "the capture does not know the function that created it";
+
 // Identifies equal pipelines across runs by a sequence of hashes.
 class HashSequence {
  public:
@@ -252,25 +254,18 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
 }
 
 std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindPoint bind_point) {
-  struct Text {
-    const char* name;
-    const char* reason;
-  };
-  constexpr Text kTexts[] = {
-      {"execution set", "the capture does not know the function that created it"},
-      {"of unknown origin", "the capture does not know the function that created it"}};
+  const char* const name = kind == StandIn::ExecutionSet ? "execution set" : "of unknown origin";
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];
   if (!pipeline) {
-    const Text& text = kTexts[static_cast<size_t>(kind)];
     HashSequence hash;
-    hash.add(text_bytes(text.name));
+    hash.add(text_bytes(name));
     hash.add(static_cast<uint64_t>(bind_point));
     pipeline = std::make_shared<Pipeline>(connection_.new_id());
     pipeline->bind_point = bind_point;
     pipeline->hash = hash.result();
-    pipeline->not_instrumented = text.reason;
-    pipeline->set_name(text.name);
+    pipeline->not_instrumented = kUnknown;
+    pipeline->set_name(name);
   }
   return pipeline;
 }
@@ -281,8 +276,6 @@ std::vector<std::shared_ptr<Pipeline>> ShaderRegistry::take_new() {
 }
 
 namespace {
-
-const char kUnknown[] = "the capture does not know the function that created it";
 
 // Reasons are a part: equal shaders may be counted in one object and not in another.
 Hash128 key_of(VkPipelineBindPoint bind_point, const BoundShaders& shaders) {
