@@ -67,7 +67,8 @@ class Collector::Loop {
   const std::string& name() const { return server_->name(); }
 
   Progress progress() const {
-    return {processes_.load(), connected(), frames_.load(), bytes_.load(), frames_dropped_.load()};
+    return {processes_.load(), connected(),   accept_rounds_.load(),
+            frames_.load(),    bytes_.load(), frames_dropped_.load()};
   }
   void stop_capturing() {
     stopped_ = true;
@@ -138,6 +139,7 @@ class Collector::Loop {
   bool cut_off_ = false;
   bool gathers_ = false;  // before the next read
   uint64_t refused_ = 0;  // processes beyond kMaxConnections
+  std::atomic<uint64_t> accept_rounds_ = 0;
   std::atomic<uint64_t> processes_ = 0;
   std::atomic<uint64_t> connected_ = 0;
   std::atomic<uint64_t> frames_ = 0;
@@ -225,7 +227,11 @@ bool Collector::Loop::accept_one() {
 // Beyond the limit, processes wait while one that has ended is read to its end, and are refused if
 // there is none.
 void Collector::Loop::accept_all() {
-  while ((connections_.size() < kMaxConnections || !any_has_ended()) && accept_one()) continue;
+  bool any = false;
+  while ((connections_.size() < kMaxConnections || !any_has_ended()) && accept_one()) {
+    if (!any) ++accept_rounds_;
+    any = true;
+  }
 }
 
 bool Collector::Loop::any_has_ended() const {

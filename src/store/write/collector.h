@@ -24,7 +24,8 @@ class Collector {
  public:
   struct Progress {
     uint64_t processes = 0;
-    uint64_t connected = 0;  // at least 1 while processes wait to be accepted
+    uint64_t connected = 0;      // at least 1 while processes wait to be accepted
+    uint64_t accept_rounds = 0;  // how often processes were accepted: each time all that waited
     uint64_t frames = 0;
     uint64_t bytes = 0;
     uint64_t frames_dropped = 0;  // beyond the limit of the file
