@@ -8,6 +8,7 @@
 #include "analysis/predict/fit.h"
 #include "analysis/predict/prediction.h"
 #include "analysis/tables/tables.h"
+#include "analysis/testing/test_scene.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::analysis {
@@ -416,6 +417,28 @@ TEST(DeviceFile, what_is_none_or_damaged_is_one_error) {
   EXPECT_THAT(with("\"value\": 4", "\"value\": -4"), HasSubstr("damaged device file"));
   EXPECT_THAT(with("\"value\": 4.0", "\"value\": \"x\""), HasSubstr("damaged device file"));
   EXPECT_THAT(error_of(std::string(1000, '[')), HasSubstr("not a device file"));
+}
+
+// A recording that a submission executes several times has the time of its last execution.
+TEST(CapturedWorks, have_counts_and_times_of_one_execution) {
+  const store::TestDirectory folder;
+  const std::string path = folder.file("capture.tally");
+  TestScene scene(path);
+  const auto pipeline = scene.add_pipeline("aa", "", scene.add_shader("bb", ""));
+  scene.begin_frame(0);
+  scene.dispatch(pipeline, {}, {}, {64, 60, 4, 64});
+  scene.begin_frame(1, 3);
+  scene.dispatch(pipeline, {}, 600, {192, 180, 12, 192});
+  scene.finish();
+  const auto model = open_model(path);
+  ASSERT_TRUE(model) << model.error().message;
+  ShaderCodes codes(*model);
+  const auto works = works_of(*model, codes, "");
+  ASSERT_TRUE(works) << works.error().message;
+  ASSERT_EQ(works->works.size(), 1u);
+  EXPECT_EQ(works->works[0].runs, 4);
+  EXPECT_DOUBLE_EQ(works->works[0].seconds.value_or(0), 600e-9);
+  EXPECT_DOUBLE_EQ(works->works[0].work.invocations, 64);
 }
 
 }  // namespace

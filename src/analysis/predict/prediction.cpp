@@ -113,12 +113,12 @@ class WorkFinder {
     const FirstUses first_uses = find_first_uses(model_);
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const Pass& pass = model_.passes[p];
-      if (!first_uses.passes[p]) note_time(result_.of_pass[p], pass.row.gpu_time_ns, pass.runs);
+      if (!first_uses.passes[p]) note_time(result_.of_pass[p], pass.row.gpu_time_ns);
     }
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
       const Command& command = model_.commands[c];
       if (command.pass == kNone && !first_uses.commands[c] && command.estimated_from == kNone)
-        note_time(result_.of_command[c], command.gpu_time_ns, command.runs);
+        note_time(result_.of_command[c], command.gpu_time_ns);
     }
     for (uint32_t w = 0; w < times_.size(); ++w) {
       std::vector<double>& times = times_[w];
@@ -128,9 +128,10 @@ class WorkFinder {
     }
   }
 
-  void note_time(uint32_t work, std::optional<int64_t> nanoseconds, uint32_t runs) {
+  // Each time is the time of one execution, also where a capture holds several as one.
+  void note_time(uint32_t work, std::optional<int64_t> nanoseconds) {
     if (nanoseconds && *nanoseconds > 0)
-      times_[work].push_back(static_cast<double>(*nanoseconds) * 1e-9 / std::max(runs, 1U));
+      times_[work].push_back(static_cast<double>(*nanoseconds) * 1e-9);
   }
 
   void note_uncounted() {

@@ -107,13 +107,13 @@ TestScene::RowId TestScene::add_label(std::optional<RowId> parent, const std::st
   return writer_.add(store::LabelRow{.parent = parent, .name = name});
 }
 
-void TestScene::begin_frame(int64_t number) {
+void TestScene::begin_frame(int64_t number, int64_t runs) {
   const RowId frame =
       writer_.add(store::FrameRow{.device = device_, .number = number, .begin_ns = number});
   const RowId submission =
       writer_.add(store::SubmissionRow{.frame = frame, .queue = queue_, .number = number_++});
-  execution_ =
-      writer_.add(store::ExecutionRow{.submission = submission, .command_buffer = buffer_});
+  execution_ = writer_.add(
+      store::ExecutionRow{.submission = submission, .command_buffer = buffer_, .runs = runs});
   position_ = 0;
   pass_.reset();
 }

@@ -37,7 +37,8 @@ class TestScene {
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
   void bind(RowId pipeline) { writer_.set_pipeline_bound(pipeline); }
   RowId add_label(std::optional<RowId> parent, const std::string& name);
-  void begin_frame(int64_t number);
+  // `runs`: how often the submission executes what follows.
+  void begin_frame(int64_t number, int64_t runs = 1);
   // `executions` are those of the shader's blocks; 0 if a block did not run.
   void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                 const std::vector<uint64_t>& executions);
