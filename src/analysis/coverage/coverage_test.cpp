@@ -57,7 +57,7 @@ class CoverageTest : public testing::Test {
  protected:
   std::string capture(const std::string& name, const std::vector<uint64_t>& executions,
                       const std::vector<std::string>& hashes = {"1111"}) {
-    const std::string path = folder_.file(name);
+    std::string path = folder_.file(name);
     TestScene scene(path);
     scene.begin_frame(0);
     for (const std::string& hash : hashes) {

@@ -154,7 +154,7 @@ void ShaderRegistry::refuse_replacement(const VkPipelineShaderStageCreateInfo& s
 std::shared_ptr<Module> ShaderRegistry::name_replacement(
     std::span<const uint32_t> words, const VkPipelineShaderStageCreateInfo& original) const {
   const std::shared_ptr<Module> replaced = module_of(original);
-  const std::shared_ptr<Module> module = connection_.module(words);
+  std::shared_ptr<Module> module = connection_.module(words);
   const std::string title = replaced ? named_shader(*replaced, original).title() : std::string();
   if (module != replaced && module->name().empty() && module->facts.source != title)
     connection_.name_changed(module, title);

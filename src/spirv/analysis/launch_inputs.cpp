@@ -300,8 +300,12 @@ class LaunchSlice {
       case Op::OpTypeInt:
       case Op::OpTypeFloat:
         return type->operand(0) / 8;
-      case Op::OpTypeVector:
-        return size_of(type->operand(0)) * type->operand(1);
+      case Op::OpTypeVector: {
+        const auto component = module_.definition(type->operand(0));
+        const bool is_number = component && (component->opcode() == Op::OpTypeInt ||
+                                             component->opcode() == Op::OpTypeFloat);
+        return is_number ? uint64_t{component->operand(0)} / 8 * type->operand(1) : 0;
+      }
       case Op::OpTypeArray: {
         const auto length = module_.fixed_value(type->operand(1));
         const auto stride = module_.decoration(id, spv::Decoration::ArrayStride);

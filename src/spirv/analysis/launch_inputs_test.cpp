@@ -199,7 +199,7 @@ TEST(LaunchInputs, undefined_values_end_it) {
 // One block for each bank, with the same offsets.
 TEST(LaunchInputs, push_constants_in_banks_end_it) {
   constexpr std::string_view kRead = "%p = OpAccessChain %p_push %push %zero\n%n = OpLoad %u32 %p";
-  const auto inputs = [](std::string text) {
+  const auto inputs = [](const std::string& text) {
     // No tool here knows the capability, so it takes the place of another one.
     auto words = test::assemble(text);
     std::ranges::replace(words, static_cast<uint32_t>(spv::Capability::GroupNonUniformQuad), 5423u);
