@@ -14,6 +14,11 @@ void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
   unknown_ &= ~words_of(offset, static_cast<uint32_t>(std::min(values.size(), room)));
 }
 
+void PushConstants::push_unknown(uint32_t offset, uint32_t size) {
+  beyond_ = beyond_ || uint64_t{offset} + size > kMaxBytes;
+  unknown_ |= words_of(offset, size);
+}
+
 uint64_t PushConstants::words_of(uint32_t offset, uint32_t size) {
   static_assert(kMaxBytes == 64 * sizeof(uint32_t));
   if (size == 0 || offset >= kMaxBytes) return 0;

@@ -41,7 +41,7 @@ class PushConstants {
   void push(uint32_t offset, std::span<const std::byte> values);
   // Bytes are pushed that compute shaders may see or not: some drivers keep the push constants of
   // each stage apart, others do not.
-  void push_unknown(uint32_t offset, uint32_t size) { unknown_ |= words_of(offset, size); }
+  void push_unknown(uint32_t offset, uint32_t size);
   // The bytes of a range; empty if some of them are not known or may be beyond kMaxBytes.
   std::span<const std::byte> bytes(const spirv::LaunchInputs::Range& range) const;
 

@@ -59,6 +59,12 @@ TEST(Launches, push_constants_that_another_stage_overwrote_are_not_known_until_p
   EXPECT_EQ(words_after(12, PushConstants::kMaxBytes), "+++---");
   EXPECT_EQ(words_after(PushConstants::kMaxBytes - 4, 4), "+++++-");
   EXPECT_EQ(words_after(PushConstants::kMaxBytes, 4), "++++++");
+  PushConstants last = pushed({1});
+  last.push_unknown(PushConstants::kMaxBytes - 4, 8);
+  const std::byte bytes[4] = {};
+  last.push(PushConstants::kMaxBytes - 4, bytes);
+  EXPECT_TRUE(last.bytes({0, spirv::LaunchInputs::kToEnd}).empty());
+  EXPECT_FALSE(last.bytes({0, PushConstants::kMaxBytes}).empty());
   Launches launches({.push_constants = {{0, 8}}});
   PushConstants constants = pushed({1, 2, 3});
   Launch* const known = launches.find({1, 1, 1}, constants);
