@@ -213,7 +213,7 @@ def locked_files(folder):
     status, _, errors = run(["wine", "cmd.exe", "/c", "again.cmd"], folder)
     expect(status == 2 and errors == "tally: c.tally: Permission denied\n", f"a locked capture: {status} {errors}")
     expect((folder / "c.tally").read_bytes() == capture, "a locked capture was replaced")
-    # cmd.exe lets others delete a file that it appends to. So tally renames the old capture, and the new one takes its name.
+    # cmd.exe lets others delete a file that it appends to, so tally renames the old capture and writes the new one under its name.
     (folder / "again.cmd").write_text(f"@Z:{program} run -q --force -o c.tally -- plain.exe discard >>c.tally\n")
     status, _, errors = run(["wine", "cmd.exe", "/c", "again.cmd"], folder)
     expect((status, errors) == (0, "") and summary(folder, "c.tally").get("complete"), f"a capture that may be removed: {status} {errors}")
