@@ -1,10 +1,11 @@
-// A timeline semaphore by which a layer learns that work on a queue has completed. A batch without
-// command buffers signals its next value, behind the application's batches and in the same call:
-// the layer needs no submission of its own. `Table` has the functions of the next layer.
+// A timeline semaphore by which a layer learns that work on a queue has completed. The last batch
+// of a submission signals its next value: the layer needs no submission of its own. `Table` has the
+// functions of the next layer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
+#include <atomic>
 #include <mutex>
 #include <span>
 #include <type_traits>
@@ -46,8 +47,16 @@ class QueueTimeline {
     return value;
   }
   // Returns VK_TIMEOUT if the value is not reached within `timeout` nanoseconds. Errors are those
-  // of wait_for_own_value.
+  // of wait_for_own_value. Values that are known to be reached need no call of the driver.
   VkResult wait(uint64_t value, uint64_t timeout) const {
+    if (value <= reached_.load(std::memory_order_acquire)) return VK_SUCCESS;
+    uint64_t reached = 0;
+    // Some drivers return UINT64_MAX for a lost device.
+    if (next_.GetSemaphoreCounterValue(device_, semaphore_, &reached) == VK_SUCCESS &&
+        reached != UINT64_MAX) {
+      reached_.store(reached, std::memory_order_release);
+      if (value <= reached) return VK_SUCCESS;
+    }
     return wait_for_own_value(next_, device_, semaphore_, value, timeout);
   }
 
@@ -57,33 +66,19 @@ class QueueTimeline {
   VkSemaphore semaphore_ = VK_NULL_HANDLE;
   std::mutex mutex_;
   uint64_t submitted_ = 0;  // guarded by mutex_
+  mutable std::atomic<uint64_t> reached_ = 0;
 };
 
-// The batches of a submission, and one behind them that signals a value. `Submit` is VkSubmitInfo
-// or VkSubmitInfo2. Does not move: its structs point to each other.
+// The batches of a submission, the last of which also signals a value. If there is none, or it has
+// extensions that may concern its semaphores, a batch without command buffers follows and signals.
+// `Submit` is VkSubmitInfo or VkSubmitInfo2. Does not move: its structs point to each other.
 template <typename Submit>
 class SignalledBatches {
  public:
-  SignalledBatches(std::span<const Submit> batches, VkSemaphore semaphore, uint64_t value)
-      : semaphore_(semaphore), value_(value) {
+  SignalledBatches(std::span<const Submit> batches, VkSemaphore semaphore, uint64_t value) {
     for (const Submit& batch : batches) batches_.push_back(batch);
-    if constexpr (std::is_same_v<Submit, VkSubmitInfo2>) {
-      info_ = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-               .semaphore = semaphore_,
-               .value = value_,
-               .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
-      batches_.push_back({.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                          .signalSemaphoreInfoCount = 1,
-                          .pSignalSemaphoreInfos = &info_});
-    } else {
-      info_ = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-               .signalSemaphoreValueCount = 1,
-               .pSignalSemaphoreValues = &value_};
-      batches_.push_back({.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                          .pNext = &info_,
-                          .signalSemaphoreCount = 1,
-                          .pSignalSemaphores = &semaphore_});
-    }
+    if (batches_.empty() || !can_extend(batches.back())) batches_.push_back(kEmpty);
+    extend(*(batches_.end() - 1), semaphore, value);
   }
   SignalledBatches(const SignalledBatches&) = delete;
   SignalledBatches& operator=(const SignalledBatches&) = delete;
@@ -92,12 +87,51 @@ class SignalledBatches {
   const Submit* data() const { return batches_.data(); }
 
  private:
-  const VkSemaphore semaphore_;
-  const uint64_t value_;
-  std::conditional_t<std::is_same_v<Submit, VkSubmitInfo2>, VkSemaphoreSubmitInfo,
-                     VkTimelineSemaphoreSubmitInfo>
-      info_{};
+  static constexpr bool kExtended = std::is_same_v<Submit, VkSubmitInfo2>;
+  static constexpr Submit kEmpty{.sType = kExtended ? VK_STRUCTURE_TYPE_SUBMIT_INFO_2
+                                                    : VK_STRUCTURE_TYPE_SUBMIT_INFO};
+
+  static bool can_extend(const VkSubmitInfo& batch) {
+    const auto* chain = static_cast<const VkBaseInStructure*>(batch.pNext);
+    return !chain ||
+           (chain->sType == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO && !chain->pNext);
+  }
+  static bool can_extend(const VkSubmitInfo2& batch) { return !batch.pNext; }
+
+  void extend(VkSubmitInfo& batch, VkSemaphore semaphore, uint64_t value) {
+    if (batch.pNext) values_info_ = *static_cast<const VkTimelineSemaphoreSubmitInfo*>(batch.pNext);
+    for (uint32_t i = 0; i < batch.signalSemaphoreCount; ++i) {
+      semaphores_.push_back(batch.pSignalSemaphores[i]);
+      // Binary semaphores have no values.
+      values_.push_back(
+          i < values_info_.signalSemaphoreValueCount ? values_info_.pSignalSemaphoreValues[i] : 0);
+    }
+    semaphores_.push_back(semaphore);
+    values_.push_back(value);
+    values_info_.signalSemaphoreValueCount = static_cast<uint32_t>(values_.size());
+    values_info_.pSignalSemaphoreValues = values_.data();
+    batch.pNext = &values_info_;
+    batch.signalSemaphoreCount = static_cast<uint32_t>(semaphores_.size());
+    batch.pSignalSemaphores = semaphores_.data();
+  }
+  void extend(VkSubmitInfo2& batch, VkSemaphore semaphore, uint64_t value) {
+    for (uint32_t i = 0; i < batch.signalSemaphoreInfoCount; ++i) {
+      semaphores_.push_back(batch.pSignalSemaphoreInfos[i]);
+    }
+    semaphores_.push_back({.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                           .semaphore = semaphore,
+                           .value = value,
+                           .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT});
+    batch.signalSemaphoreInfoCount = static_cast<uint32_t>(semaphores_.size());
+    batch.pSignalSemaphoreInfos = semaphores_.data();
+  }
+
   InlineVector<Submit, 4> batches_;
+  // The signals of the last one, and with VkSubmitInfo their values.
+  InlineVector<std::conditional_t<kExtended, VkSemaphoreSubmitInfo, VkSemaphore>, 4> semaphores_;
+  InlineVector<uint64_t, 4> values_;
+  VkTimelineSemaphoreSubmitInfo values_info_{.sType =
+                                                 VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
 };
 
 }  // namespace tally::vk

@@ -16,6 +16,7 @@
 #include "vk/handles.h"
 #include "vk/layer.h"
 #include "vk/own_call.h"
+#include "vk/queue_timeline.h"
 
 namespace tally::vk {
 namespace {
@@ -345,6 +346,75 @@ TEST(CoreVersions, functions_are_newer_than_versions_in_which_they_were_not_core
   EXPECT_FALSE(is_newer_than("vkResetQueryPool", VK_API_VERSION_1_2));
   EXPECT_FALSE(is_newer_than("vkResetQueryPoolEXT", VK_API_VERSION_1_0)) << "of an extension";
   EXPECT_FALSE(is_newer_than("vkCmdSetCullMode", VK_API_VERSION_1_0)) << "the driver decides";
+}
+
+template <typename Handle>
+Handle handle_of(uint64_t bits) {
+  return (Handle)bits;
+}
+
+TEST(SignalledBatches, the_last_batch_signals_after_the_semaphores_of_the_application) {
+  const std::array semaphores = {handle_of<VkSemaphore>(1), handle_of<VkSemaphore>(2)};
+  const std::array<uint64_t, 2> values = {7, 8};
+  const uint64_t waited = 9;
+  VkTimelineSemaphoreSubmitInfo timeline{.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                         .waitSemaphoreValueCount = 1,
+                                         .pWaitSemaphoreValues = &waited,
+                                         .signalSemaphoreValueCount = 2,
+                                         .pSignalSemaphoreValues = values.data()};
+  const std::array<VkSubmitInfo, 2> infos = {VkSubmitInfo{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO},
+                                             VkSubmitInfo{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                                          .pNext = &timeline,
+                                                          .commandBufferCount = 3,
+                                                          .signalSemaphoreCount = 2,
+                                                          .pSignalSemaphores = semaphores.data()}};
+  for (const bool has_values : {true, false}) {
+    if (!has_values) timeline = {.sType = timeline.sType};  // both are binary
+    const SignalledBatches<VkSubmitInfo> all(infos, handle_of<VkSemaphore>(3), 5);
+    ASSERT_EQ(all.count(), 2u);
+    EXPECT_EQ(all.data()[0].signalSemaphoreCount, 0u);
+    const VkSubmitInfo& last = all.data()[1];
+    EXPECT_EQ(last.commandBufferCount, 3u);
+    ASSERT_EQ(last.signalSemaphoreCount, 3u);
+    EXPECT_EQ(last.pSignalSemaphores[1], semaphores[1]);
+    EXPECT_EQ(last.pSignalSemaphores[2], handle_of<VkSemaphore>(3));
+    const auto& sent = *static_cast<const VkTimelineSemaphoreSubmitInfo*>(last.pNext);
+    ASSERT_EQ(sent.signalSemaphoreValueCount, 3u);
+    EXPECT_EQ(sent.pSignalSemaphoreValues[1], has_values ? 8u : 0u);
+    EXPECT_EQ(sent.pSignalSemaphoreValues[2], 5u);
+    EXPECT_EQ(sent.waitSemaphoreValueCount, has_values ? 1u : 0u);
+    EXPECT_FALSE(sent.pNext);
+  }
+  EXPECT_EQ(infos[1].signalSemaphoreCount, 2u);
+
+  const VkSemaphoreSubmitInfo signal{VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, nullptr,
+                                     semaphores[0], 7};
+  const VkSubmitInfo2 info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                           .signalSemaphoreInfoCount = 1,
+                           .pSignalSemaphoreInfos = &signal};
+  const SignalledBatches<VkSubmitInfo2> all({&info, 1}, handle_of<VkSemaphore>(3), 5);
+  ASSERT_EQ(all.count(), 1u);
+  ASSERT_EQ(all.data()[0].signalSemaphoreInfoCount, 2u);
+  EXPECT_EQ(all.data()[0].pSignalSemaphoreInfos[0].value, 7u);
+  EXPECT_EQ(all.data()[0].pSignalSemaphoreInfos[1].semaphore, handle_of<VkSemaphore>(3));
+  EXPECT_EQ(all.data()[0].pSignalSemaphoreInfos[1].value, 5u);
+}
+
+TEST(SignalledBatches, a_batch_of_their_own_signals_behind_one_with_extensions) {
+  const VkProtectedSubmitInfo more{VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO, nullptr, VK_TRUE};
+  const VkTimelineSemaphoreSubmitInfo timeline{
+      .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, .pNext = &more};
+  for (const void* chain : {static_cast<const void*>(&more), static_cast<const void*>(&timeline)}) {
+    const VkSubmitInfo info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = chain};
+    const SignalledBatches<VkSubmitInfo> all({&info, 1}, handle_of<VkSemaphore>(3), 5);
+    ASSERT_EQ(all.count(), 2u);
+    EXPECT_EQ(all.data()[0].pNext, chain);
+    EXPECT_EQ(all.data()[0].signalSemaphoreCount, 0u);
+    EXPECT_EQ(all.data()[1].signalSemaphoreCount, 1u);
+  }
+  const VkSubmitInfo2 info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2, .pNext = &more};
+  EXPECT_EQ(SignalledBatches<VkSubmitInfo2>({&info, 1}, handle_of<VkSemaphore>(3), 5).count(), 2u);
+  EXPECT_EQ(SignalledBatches<VkSubmitInfo2>({}, handle_of<VkSemaphore>(3), 5).count(), 1u);
 }
 
 TEST(OwnCalls, a_failure_is_named_once) {

@@ -9,9 +9,10 @@ namespace tally::capture {
 void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
   const size_t room = offset < kMaxBytes ? kMaxBytes - offset : 0;
   beyond_ = beyond_ || values.size() > room;
-  if (room == 0) return;
-  std::ranges::copy(values.first(std::min(values.size(), room)), bytes_.begin() + offset);
-  unknown_ &= ~words_of(offset, static_cast<uint32_t>(std::min(values.size(), room)));
+  const size_t size = std::min(values.size(), room);
+  if (size == 0) return;
+  std::memcpy(bytes_.data() + offset, values.data(), size);
+  unknown_ &= ~words_of(offset, static_cast<uint32_t>(size));
 }
 
 void PushConstants::push_unknown(uint32_t offset, uint32_t size) {
@@ -40,16 +41,18 @@ bool LaunchKey::take(std::span<const spirv::LaunchInputs::Range> ranges,
   for (const spirv::LaunchInputs::Range& range : ranges) {
     const auto part = pushed.bytes(range);
     if (part.empty()) return false;
-    std::ranges::copy(part, bytes_.begin() + static_cast<ptrdiff_t>(size_));
-    size_ += part.size();
+    append(part);
   }
   return true;
 }
 
 void LaunchKey::take(std::initializer_list<int64_t> parameters) {
-  const auto bytes = std::as_bytes(std::span(parameters.begin(), parameters.size()));
-  std::ranges::copy(bytes, bytes_.begin() + static_cast<ptrdiff_t>(size_));
-  size_ += bytes.size();
+  append(std::as_bytes(std::span(parameters.begin(), parameters.size())));
+}
+
+void LaunchKey::append(std::span<const std::byte> part) {
+  std::memcpy(bytes_.data() + size_, part.data(), part.size());
+  size_ += part.size();
 }
 
 bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,

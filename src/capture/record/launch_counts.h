@@ -8,12 +8,12 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -67,10 +67,12 @@ class LaunchKey {
   void take(std::initializer_list<int64_t> parameters);
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
   bool operator==(const LaunchKey& other) const {
-    return std::ranges::equal(bytes(), other.bytes());
+    return size_ == other.size_ && std::memcmp(bytes_.data(), other.bytes_.data(), size_) == 0;
   }
 
  private:
+  void append(std::span<const std::byte> part);
+
   static constexpr size_t kMaxParameters = 8;
 
   std::array<std::byte, PushConstants::kMaxBytes + kMaxParameters * sizeof(int64_t)> bytes_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "vk/chain.h"
 
@@ -296,6 +297,7 @@ CommandBuffer::CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind k
       transform_feedback_(state_, query_commands_) {}
 
 void CommandBuffer::reset() {
+  if (!std::exchange(begun_, false)) return;
   state_.reset();
   transform_feedback_.reset();
   capturing_.clear();
@@ -304,6 +306,7 @@ void CommandBuffer::reset() {
 
 void CommandBuffer::begin(VkCommandBufferUsageFlags usage) {
   reset();
+  begun_ = true;
   simultaneous_ = (usage & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
   suspended_ = false;
 }

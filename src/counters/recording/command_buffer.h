@@ -205,6 +205,7 @@ class CommandBuffer {
 
   CommandState state_;
   Kind kind_;
+  bool begun_ = false;  // since the last reset
   bool simultaneous_ = false;
   bool suspended_ = false;  // its last pass goes on in another command buffer
   ActionRecorder actions_;

@@ -58,7 +58,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_reset_pool(VkDevice device, VkCommandPool po
   if (DeviceState* state = state_of(device)) {
     if (const auto known = state->command_pools.find(pool)) {
       for (const VkCommandBuffer buffer : known->buffers) {
-        if (const auto commands = state->command_buffers.find(buffer)) commands->reset();
+        if (CommandBuffer* commands = find_command_buffer(buffer)) commands->reset();
       }
     }
   }
