@@ -18,6 +18,9 @@ const Driver& driver();
 namespace performance {
 const Driver& driver();
 }
+namespace uncached {
+const Driver& driver();
+}
 namespace uncounted {
 const Driver& driver();
 }
@@ -230,4 +233,5 @@ bool is_instrumented(const void* code, size_t size) {
 TALLY_STAND_IN_LAYER(native, nullptr)
 TALLY_STAND_IN_LAYER(newest, nullptr)
 TALLY_STAND_IN_LAYER(performance, get_physical_device_proc_addr)
+TALLY_STAND_IN_LAYER(uncached, nullptr)
 TALLY_STAND_IN_LAYER(uncounted, nullptr)

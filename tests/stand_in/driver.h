@@ -18,13 +18,14 @@
 
 namespace tally::test {
 
-#define TALLY_STAND_IN_INSTANCE_FUNCTIONS(X) \
-  X(DestroyInstance, "")                     \
-  X(EnumerateDeviceExtensionProperties, "")  \
-  X(GetPhysicalDeviceFeatures, "")           \
-  X(GetPhysicalDeviceFeatures2, "KHR")       \
-  X(GetPhysicalDeviceMemoryProperties, "")   \
-  X(GetPhysicalDeviceProperties2, "KHR")     \
+#define TALLY_STAND_IN_INSTANCE_FUNCTIONS(X)   \
+  X(DestroyInstance, "")                       \
+  X(EnumerateDeviceExtensionProperties, "")    \
+  X(GetPhysicalDeviceFeatures, "")             \
+  X(GetPhysicalDeviceFeatures2, "KHR")         \
+  X(GetPhysicalDeviceMemoryProperties, "")     \
+  X(GetPhysicalDeviceMemoryProperties2, "KHR") \
+  X(GetPhysicalDeviceProperties2, "KHR")       \
   X(GetPhysicalDeviceQueueFamilyProperties, "")
 TALLY_VK_TABLE(InstanceTable, TALLY_STAND_IN_INSTANCE_FUNCTIONS)
 

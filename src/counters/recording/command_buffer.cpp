@@ -315,6 +315,8 @@ void CommandBuffer::begin(VkCommandBufferUsageFlags usage) {
 void CommandBuffer::gather_records() {
   RecordGather* gather = state_.device.instrumentation.gather.get();
   if (!gather || is_secondary() || simultaneous_ || suspended_ || !kind_.computes) return;
+  const bool mapped = state_.device.memory.context.mode == RecordMemory::Host;
+  if (mapped && state_.instrumentation.bytes() < RecordGather::kLeastBytes) return;
   const std::vector<RecordedRange> ranges = state_.instrumentation.gatherable();
   if (ranges.empty()) return;
   const VkResult result =

@@ -104,7 +104,8 @@ constexpr VkDeviceSize kResultAlignment = 64;
 }  // namespace
 
 Instrumentation::~Instrumentation() {
-  const bool clean = all_gathered();
+  if (zeroes_records()) zero_records();
+  const bool clean = all_gathered() || zeroes_records();
   for (const RecordPage& page : pages_) memory_.records.release(page, clean);
   for (const RecordPage& page : result_pages_) memory_.results.release(page);
   for (const WordPage& page : word_pages_) memory_.words.release(page);
@@ -244,6 +245,26 @@ bool Instrumentation::all_gathered() const {
       ranges_, [](const RecordRange& range) { return range.results || range.empty(); });
 }
 
+bool Instrumentation::zeroes_records() const {
+  return memory_.context.gathers && memory_.context.mode == RecordMemory::Host &&
+         std::ranges::none_of(ranges_, [](const RecordRange& range) { return !!range.stays; });
+}
+
+// The GPU leaves zeros where it gathers.
+void Instrumentation::zero_records() {
+  std::vector<RecordRun> runs;
+  for (const RecordRange& range : ranges_) {
+    if (!range.results) range.collect(runs);
+  }
+  for (const RecordRun& run : runs) {
+    const VkDeviceSize bytes = all_slots_bytes(*run.first.program, run.first.shards_log2);
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const VkDeviceSize begin = VkDeviceSize{run.at(i).offset} * probe::kRecordAlignment;
+      RecordPool::zero(pages_[run.first.page], begin, begin + bytes);
+    }
+  }
+}
+
 VkResult Instrumentation::clear() {
   std::vector<RecordPage> used;
   {
@@ -253,8 +274,8 @@ VkResult Instrumentation::clear() {
       RecordPool::zero(result_pages_[range.results->page], range.results->offset,
                        range.results->offset + range.results->bytes);
     }
-    // The GPU has left zeros.
-    if (all_gathered()) return VK_SUCCESS;
+    if (zeroes_records()) zero_records();
+    if (zeroes_records() || all_gathered()) return VK_SUCCESS;
     used = pages_;
     for (size_t i = 0; i < used.size(); ++i) used[i].size = zeroed_[i];
   }

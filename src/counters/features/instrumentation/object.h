@@ -71,9 +71,9 @@ class RecordRange {
   std::optional<Results> results;
   // As collect(), but the records of the runs are the results.
   void collect_results(std::vector<RecordRun>& runs) const;
-  // Set by the thread that appends: the records stay where they are. Queries count in them too, or
-  // they hold maxima, which the GPU would add up.
-  bool stays = false;
+  // Set by the thread that appends: the records stay where they are. Queries count in them, and in
+  // memory behind them, or they hold maxima, which the GPU would add up.
+  std::atomic<bool> stays = false;
 
  private:
   // A RecordRun that grows. Readers see `count` change, and `distance` before the second record:
@@ -191,6 +191,9 @@ class Instrumentation {
  private:
   VkResult reserve_locked(VkDeviceSize bytes, RecordRange::Results& results);
   bool all_gathered() const;
+  // True if the host zeroes the records that the GPU does not gather, and nothing else of a page.
+  bool zeroes_records() const;
+  void zero_records();
 
   DeviceMemory& memory_;
   std::atomic<uint32_t> next_index_ = 0;

@@ -99,6 +99,7 @@ void InstrumentationRecorder::reset() {
   close_pages();
   objects_.clear();
   ranges_.clear();
+  bytes_ = 0;
 }
 
 void InstrumentationRecorder::add_object(const std::shared_ptr<Instrumentation>& object) {
@@ -137,6 +138,7 @@ VkResult InstrumentationRecorder::reserve(uint64_t bytes, uint32_t shards_log2,
   }
   offset = page_.used;
   page_.use(bytes);
+  bytes_ += bytes;
   return VK_SUCCESS;
 }
 

@@ -51,7 +51,8 @@ class ObjectNames {
 //
 // Executions of a command buffer follow each other, so each finds the records as it needs them. Not
 // gathered, and read where they are, are the records of command buffers with simultaneous use and
-// of secondary ones, and those that queries read too.
+// of secondary ones, those that queries read too, and few bytes that the host can map: it reads
+// them over the bus in less time than the GPU takes for a dispatch.
 
 struct RecordedRange {
   std::shared_ptr<Instrumentation> object;
@@ -65,6 +66,9 @@ class RecordGather {
   ~RecordGather() { programs_.destroy(program_); }
   RecordGather(const RecordGather&) = delete;
   RecordGather& operator=(const RecordGather&) = delete;
+
+  // A command buffer with fewer bytes of mapped records is not worth it.
+  static constexpr uint64_t kLeastBytes = 4096;
 
   // Records it for the ranges, outside of a render pass. On failure they are read where they are.
   VkResult record(const InternalCommands& commands, std::span<const RecordedRange> ranges);
@@ -121,6 +125,8 @@ class InstrumentationRecorder {
   std::vector<RecordedRange> gatherable() const;
   // Queries read the records of the active range.
   void share() { range_->stays = true; }
+  // The size of all records since the last reset.
+  uint64_t bytes() const { return bytes_; }
 
   const ShardTable& shards() const { return shards_; }
 
@@ -145,6 +151,7 @@ class InstrumentationRecorder {
   bool append_next(uint64_t bytes) {
     if (!active_->take_index(next().result_index)) return false;
     page_.use(bytes);  // zeroed before other threads see the record
+    bytes_ += bytes;
     range_->append_next();
     return true;
   }
@@ -161,6 +168,7 @@ class InstrumentationRecorder {
   const Program* kept_program_ = nullptr;  // the last one that the range keeps alive
   std::vector<std::shared_ptr<Instrumentation>> objects_;
   std::vector<RecordedRange> ranges_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace tally::counters
