@@ -5,7 +5,6 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <atomic>
 #include <mutex>
 #include <span>
 #include <type_traits>
@@ -47,16 +46,8 @@ class QueueTimeline {
     return value;
   }
   // Returns VK_TIMEOUT if the value is not reached within `timeout` nanoseconds. Errors are those
-  // of wait_for_own_value. Values that are known to be reached need no call of the driver.
+  // of wait_for_own_value.
   VkResult wait(uint64_t value, uint64_t timeout) const {
-    if (value <= reached_.load(std::memory_order_acquire)) return VK_SUCCESS;
-    uint64_t reached = 0;
-    // Some drivers return UINT64_MAX for a lost device.
-    if (next_.GetSemaphoreCounterValue(device_, semaphore_, &reached) == VK_SUCCESS &&
-        reached != UINT64_MAX) {
-      reached_.store(reached, std::memory_order_release);
-      if (value <= reached) return VK_SUCCESS;
-    }
     return wait_for_own_value(next_, device_, semaphore_, value, timeout);
   }
 
@@ -66,7 +57,6 @@ class QueueTimeline {
   VkSemaphore semaphore_ = VK_NULL_HANDLE;
   std::mutex mutex_;
   uint64_t submitted_ = 0;  // guarded by mutex_
-  mutable std::atomic<uint64_t> reached_ = 0;
 };
 
 // The batches of a submission, the last of which also signals a value. If there is none, or it has

@@ -223,9 +223,8 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
   vk::guarded_void([&] {
     if (!state->contents()) return;
     state->before_execute({secondaries, count});
-    const std::shared_ptr<Device> device = Device::find(b);
     for (uint32_t i = 0; i < count; ++i) {
-      const CommandBuffer* secondary = device->find_command_buffer(secondaries[i]);
+      const CommandBuffer* secondary = find_command_buffer(secondaries[i]);
       if (secondary) state->execute(i, *secondary);
     }
     known = true;

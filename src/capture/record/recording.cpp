@@ -14,6 +14,7 @@ namespace {
 // Most recordings are short. A long one gets few chunks.
 constexpr uint32_t kFirstChunk = 256;
 constexpr uint32_t kMaxChunk = 64 << 10;
+constexpr size_t kFewPipelines = 8;
 
 // Zigzag: numbers near 0 have few bits.
 uint64_t zigzag(int64_t value) {
@@ -156,13 +157,14 @@ bool CommandRun::continues_with(const CommandRun& command) const {
          patch_control_points == command.patch_control_points;
 }
 
-void Recording::add(CommandRun command, std::span<const int64_t> values,
+void Recording::add(CommandRun& command, std::span<const int64_t> values,
                     const std::shared_ptr<Pipeline>& pipeline) {
   if (commands() >= kMaxCommands) {
     ++commands_lost;
     return;
   }
   if (pipeline) {
+    if (pipelines.empty()) pipelines.reserve(kFewPipelines);
     if (pipelines.empty() || pipelines.back() != pipeline) pipelines.push_back(pipeline);
     command.pipeline = static_cast<uint32_t>(pipelines.size() - 1);
   }

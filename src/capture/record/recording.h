@@ -239,8 +239,8 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // During recording. The pipeline index of `command` is not set yet.
-  void add(CommandRun command, std::span<const int64_t> parameters,
+  // During recording. Sets what in `command` depends on the recording.
+  void add(CommandRun& command, std::span<const int64_t> parameters,
            const std::shared_ptr<Pipeline>& pipeline);
   // Returns the object for the next result. Creates a new one if the last one is full. Returns null
   // if the creation fails.

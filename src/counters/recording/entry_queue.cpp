@@ -4,7 +4,6 @@
 #include <vulkan/vulkan_core.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -178,7 +177,7 @@ class PassSubmissions {
   std::span<const Submit> submits_;
   std::vector<Submit> copies_;
   std::vector<vk::ChainCopy> chains_;
-  std::deque<SubmittedBuffers> buffers_;  // a deque, since the submissions point into them
+  std::vector<SubmittedBuffers> buffers_;  // the submissions point into their vectors
   std::vector<Inserted> inserted_;
   std::vector<Submit> together_;  // empty where nothing is inserted
 };
