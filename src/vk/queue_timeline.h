@@ -90,11 +90,11 @@ class SignalledBatches {
 
   void extend(VkSubmitInfo& batch, VkSemaphore semaphore, uint64_t value) {
     if (batch.pNext) values_info_ = *static_cast<const VkTimelineSemaphoreSubmitInfo*>(batch.pNext);
+    const uint64_t* given = values_info_.pSignalSemaphoreValues;
     for (uint32_t i = 0; i < batch.signalSemaphoreCount; ++i) {
       semaphores_.push_back(batch.pSignalSemaphores[i]);
-      // Binary semaphores have no values.
-      values_.push_back(
-          i < values_info_.signalSemaphoreValueCount ? values_info_.pSignalSemaphoreValues[i] : 0);
+      // Binary semaphores need no values.
+      values_.push_back(given && i < values_info_.signalSemaphoreValueCount ? given[i] : 0);
     }
     semaphores_.push_back(semaphore);
     values_.push_back(value);

@@ -368,8 +368,12 @@ TEST(SignalledBatches, the_last_batch_signals_after_the_semaphores_of_the_applic
                                                           .commandBufferCount = 3,
                                                           .signalSemaphoreCount = 2,
                                                           .pSignalSemaphores = semaphores.data()}};
-  for (const bool has_values : {true, false}) {
-    if (!has_values) timeline = {.sType = timeline.sType};  // both are binary
+  const VkTimelineSemaphoreSubmitInfo without_values{.sType = timeline.sType};
+  const VkTimelineSemaphoreSubmitInfo without_array{.sType = timeline.sType,
+                                                    .signalSemaphoreValueCount = 2};
+  for (const auto& chain : {timeline, without_values, without_array}) {
+    const bool has_values = chain.pSignalSemaphoreValues != nullptr;  // else both are binary
+    timeline = chain;
     const SignalledBatches<VkSubmitInfo> all(infos, handle_of<VkSemaphore>(3), 5);
     ASSERT_EQ(all.count(), 2u);
     EXPECT_EQ(all.data()[0].signalSemaphoreCount, 0u);

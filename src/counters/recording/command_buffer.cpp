@@ -316,7 +316,7 @@ void CommandBuffer::gather_records() {
   RecordGather* gather = state_.device.instrumentation.gather.get();
   if (!gather || is_secondary() || simultaneous_ || suspended_ || !kind_.computes) return;
   const bool mapped = state_.device.memory.context.mode == RecordMemory::Host;
-  if (mapped && state_.instrumentation.bytes() < RecordGather::kLeastBytes) return;
+  if (mapped && state_.instrumentation.bytes() < RecordGather::kMinBytes) return;
   const std::vector<RecordedRange> ranges = state_.instrumentation.gatherable();
   if (ranges.empty()) return;
   const VkResult result =

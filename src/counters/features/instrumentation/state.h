@@ -68,7 +68,7 @@ class RecordGather {
   RecordGather& operator=(const RecordGather&) = delete;
 
   // A command buffer with fewer bytes of mapped records is not worth it.
-  static constexpr uint64_t kLeastBytes = 4096;
+  static constexpr uint64_t kMinBytes = 4096;
 
   // Records it for the ranges, outside of a render pass. On failure they are read where they are.
   VkResult record(const InternalCommands& commands, std::span<const RecordedRange> ranges);
