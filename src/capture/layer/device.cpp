@@ -42,7 +42,7 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
   if (CommandBuffer* const near = indexed_command_buffers.find_near(handle)) return near;
   if (CommandBuffer* const far = indexed_command_buffers.find_far(handle)) return far;
   const std::shared_ptr<Device> device = Device::find(handle);
-  return device ? device->find_command_buffer(handle) : nullptr;
+  return device ? device->listed_command_buffer(handle) : nullptr;
 }
 
 // True if a frame ends with what a command buffer has ended. Labels that it has begun are not
@@ -173,7 +173,7 @@ Device::Plan Device::plan(Queue& queue, std::span<const SubmittedBatch> batches,
   size_t next = 0;
   for (const SubmittedBatch& batch : batches) {
     for (; next < batch.end; ++next) {
-      const CommandBuffer* buffer = capture::find_command_buffer(buffers[next]);
+      const CommandBuffer* buffer = find_command_buffer(buffers[next]);
       const Contents* contents = buffer ? buffer->contents().get() : nullptr;
       if (contents && contents->holds_unrecorded()) next_part();
       size_t first = parts.size() - 1;
@@ -228,7 +228,7 @@ SubmittedParts Device::before_submit(Queue& queue, std::span<const SubmittedBatc
     return submitted;
   }
   for (VkCommandBuffer& handle : buffers) {
-    const CommandBuffer* buffer = capture::find_command_buffer(handle);
+    const CommandBuffer* buffer = find_command_buffer(handle);
     if (!buffer || buffer->counting() == handle) continue;
     handle = buffer->counting();
     submitted.executes_copies = true;
@@ -242,7 +242,7 @@ void Device::use_contents(const Plan& plan, const std::vector<VkCommandBuffer>& 
                           SubmittedParts& submitted, bool captured) {
   bool missing = false;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const CommandBuffer* buffer = capture::find_command_buffer(buffers[i]);
+    const CommandBuffer* buffer = find_command_buffer(buffers[i]);
     if (!buffer || !buffer->contents()) continue;
     const auto [first, last] = plan.of_buffers[i];
     ContentsUse use{submitted.parts[last].frame.number, captured};

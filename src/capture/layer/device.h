@@ -149,7 +149,7 @@ class Device {
   CommandBuffers take_command_buffers(VkCommandPool pool, uint32_t count,
                                       const VkCommandBuffer* buffers);
   CommandBuffers take_pool(VkCommandPool pool);
-  CommandBuffer* find_command_buffer(VkCommandBuffer handle) const {
+  CommandBuffer* listed_command_buffer(VkCommandBuffer handle) const {
     return command_buffers_.find(handle).get();
   }
 

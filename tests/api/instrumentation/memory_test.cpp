@@ -75,7 +75,8 @@ TEST_F(Memory, records_grow_over_many_chunks) {
   }
 }
 
-// The GPU gathers the records of the first of the three command buffers alone.
+// In mode "device" the GPU gathers the records of the first of the three command buffers alone. In
+// mode "uncached" the host reads all, because they are few.
 TEST_F(Memory, executions_add_up_whether_or_not_the_gpu_gathers_the_records) {
   for (const char* mode : kModes) {
     start_in(mode);

@@ -71,12 +71,7 @@ void RecordRange::keep(const std::shared_ptr<const Program>& program) {
 }
 
 void RecordRange::collect(std::vector<RecordRun>& runs) const {
-  for (const Block* block = &first_; block; block = block->next.load(std::memory_order_acquire)) {
-    for (const Run& run : block->runs) {
-      if (run.count.load(std::memory_order_acquire) == 0) break;
-      runs.push_back(run.known());
-    }
-  }
+  visit([&](const RecordRun& run) { runs.push_back(run); });
 }
 
 void RecordRange::collect_results(std::vector<RecordRun>& runs) const {
@@ -104,8 +99,7 @@ constexpr VkDeviceSize kResultAlignment = 64;
 }  // namespace
 
 Instrumentation::~Instrumentation() {
-  if (zeroes_records()) zero_records();
-  const bool clean = all_gathered() || zeroes_records();
+  const bool clean = zero_records();
   for (const RecordPage& page : pages_) memory_.records.release(page, clean);
   for (const RecordPage& page : result_pages_) memory_.results.release(page);
   for (const WordPage& page : word_pages_) memory_.words.release(page);
@@ -245,24 +239,24 @@ bool Instrumentation::all_gathered() const {
       ranges_, [](const RecordRange& range) { return range.results || range.empty(); });
 }
 
-bool Instrumentation::zeroes_records() const {
-  return memory_.context.gathers && memory_.context.mode == RecordMemory::Host &&
-         std::ranges::none_of(ranges_, [](const RecordRange& range) { return !!range.stays; });
-}
-
-// The GPU leaves zeros where it gathers.
-void Instrumentation::zero_records() {
-  std::vector<RecordRun> runs;
-  for (const RecordRange& range : ranges_) {
-    if (!range.results) range.collect(runs);
+// The GPU leaves zeros where it gathers. Records that stay may have other data behind them.
+bool Instrumentation::zero_records() {
+  if (all_gathered()) return true;
+  if (!memory_.context.gathers || memory_.context.mode != RecordMemory::Host ||
+      std::ranges::any_of(ranges_, [](const RecordRange& range) { return !!range.stays; })) {
+    return false;
   }
-  for (const RecordRun& run : runs) {
+  const auto zero = [&](const RecordRun& run) {
     const VkDeviceSize bytes = all_slots_bytes(*run.first.program, run.first.shards_log2);
     for (uint32_t i = 0; i < run.count; ++i) {
       const VkDeviceSize begin = VkDeviceSize{run.at(i).offset} * probe::kRecordAlignment;
       RecordPool::zero(pages_[run.first.page], begin, begin + bytes);
     }
+  };
+  for (const RecordRange& range : ranges_) {
+    if (!range.results) range.visit(zero);
   }
+  return true;
 }
 
 VkResult Instrumentation::clear() {
@@ -274,8 +268,7 @@ VkResult Instrumentation::clear() {
       RecordPool::zero(result_pages_[range.results->page], range.results->offset,
                        range.results->offset + range.results->bytes);
     }
-    if (zeroes_records()) zero_records();
-    if (zeroes_records() || all_gathered()) return VK_SUCCESS;
+    if (zero_records()) return VK_SUCCESS;
     used = pages_;
     for (size_t i = 0; i < used.size(); ++i) used[i].size = zeroed_[i];
   }

@@ -59,6 +59,16 @@ class RecordRange {
   // Keeps the program alive while records point to it.
   void keep(const std::shared_ptr<const Program>& program);
   void collect(std::vector<RecordRun>& runs) const;
+  // The same without memory of its own.
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (const Block* block = &first_; block; block = block->next.load(std::memory_order_acquire)) {
+      for (const Run& run : block->runs) {
+        if (run.count.load(std::memory_order_acquire) == 0) break;
+        visit(run.known());
+      }
+    }
+  }
   bool empty() const { return first_.runs[0].count.load(std::memory_order_acquire) == 0; }
 
   // Where the GPU gathers the records: each with one shard, in the order of the runs.
@@ -191,9 +201,9 @@ class Instrumentation {
  private:
   VkResult reserve_locked(VkDeviceSize bytes, RecordRange::Results& results);
   bool all_gathered() const;
-  // True if the host zeroes the records that the GPU does not gather, and nothing else of a page.
-  bool zeroes_records() const;
-  void zero_records();
+  // Zeroes the records that the GPU does not gather, where the host can. Returns whether all pages
+  // are zeros then.
+  bool zero_records();
 
   DeviceMemory& memory_;
   std::atomic<uint32_t> next_index_ = 0;
