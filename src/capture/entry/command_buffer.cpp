@@ -369,14 +369,14 @@ VKAPI_ATTR void VKAPI_CALL CmdNextSubpass2(VkCommandBuffer b, const VkSubpassBeg
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass(VkCommandBuffer b) {
   around(
-      b, nothing,
+      b, [](CommandBuffer& state) { state.before_end_pass(); },
       [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdEndRenderPass(to); },
       [](CommandBuffer& state) { state.after_end_pass(); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass2(VkCommandBuffer b, const VkSubpassEndInfo* end) {
   around(
-      b, nothing,
+      b, [](CommandBuffer& state) { state.before_end_pass(); },
       [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdEndRenderPass2(to, end); },
       [](CommandBuffer& state) { state.after_end_pass(); });
 }

@@ -398,7 +398,7 @@ PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
   const bool copies = device.context().copies();
   if (!copies && device.connection().settings().times == Times::Off) return next;
   const vk::Hook* hook = recorded_command_hooks().find(name);
-  const bool held = device.context().timestamps().barriers_hold_timestamps();
+  const bool held = device.context().timestamps().rules().held_by_barriers;
   const uint32_t timed = held ? kEndsTimes | kHoldsTimestamps : kEndsTimes;
   if (hook) return copies || (hook->condition & timed) != 0 ? hook->function : next;
   if (!copies || !name.starts_with("vkCmd")) return next;

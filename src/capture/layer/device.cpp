@@ -74,8 +74,8 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
           std::min(instance_->application_version(), setup.description.api_version))),
       statistics_(setup.statistics),
       context_(std::move(connection), handle, next, std::move(setup.regions),
-               setup.dynamic_rendering, setup.boundaries.feature, setup.host_query_reset,
-               setup.barriers_hold_timestamps, setup.launch_rules),
+               setup.dynamic_rendering, setup.boundaries.feature, setup.timestamps,
+               setup.launch_rules),
       reporter_(std::make_unique<Reporter>(context_.connection(), context_.shaders(),
                                            context_.regions(), std::move(setup.description),
                                            std::move(setup.metrics))) {

@@ -43,10 +43,9 @@ struct DeviceSetup {
   MetricLayout metrics;
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
-  bool dynamic_rendering = false;         // the application enabled it
-  bool add_timeline_extension = false;    // enable VK_KHR_timeline_semaphore, not only the feature
-  bool host_query_reset = false;          // of Vulkan 1.2
-  bool barriers_hold_timestamps = false;  // see TimestampPools
+  bool dynamic_rendering = false;       // the application enabled it
+  bool add_timeline_extension = false;  // enable VK_KHR_timeline_semaphore, not only the feature
+  TimestampRules timestamps;
   LaunchRules launch_rules;
   StatisticsSetup statistics;
   catalogue::EnabledHidden uncounted;

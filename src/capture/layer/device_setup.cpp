@@ -185,14 +185,15 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   setup.uncounted = vk::enabled_hidden_extensions(info);
   setup.boundaries = inspect_boundaries(table, physical_device, info);
   setup.description.id = id;
-  // The specification lets such a timestamp be written earlier, so each driver has to be tried.
-  setup.barriers_hold_timestamps =
-      describe(table, physical_device, setup.description) == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  // The specification lets such timestamps be written earlier, so each driver has to be tried.
+  const VkDriverId driver = describe(table, physical_device, setup.description);
+  setup.timestamps.held_by_barriers = driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  setup.timestamps.held_by_draws = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
   setup.description.not_captured = reason_against(table, physical_device, info);
   const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
   setup.add_timeline_extension =
       !enables_extension(info, timelines) && offers_extension(table, physical_device, timelines);
-  setup.host_query_reset =
+  setup.timestamps.host_reset =
       instance.settings().times != Times::Off &&
       offers_host_query_reset(table, physical_device, setup.description.api_version);
   setup.statistics = inspect_statistics(instance, physical_device, info);
@@ -248,7 +249,7 @@ void ChangedDeviceInfo::enable_counters(const DeviceSetup& setup) {
   enable(&VkPhysicalDeviceTimelineSemaphoreFeatures::timelineSemaphore,
          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
          &VkPhysicalDeviceVulkan12Features::timelineSemaphore);
-  if (setup.host_query_reset) {
+  if (setup.timestamps.host_reset) {
     enable(&VkPhysicalDeviceHostQueryResetFeatures::hostQueryReset,
            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
            &VkPhysicalDeviceVulkan12Features::hostQueryReset);

@@ -478,6 +478,10 @@ void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
   passes_.next_subpass(contents);
 }
 
+void CommandBuffer::before_end_pass() {
+  if (recording_) passes_.before_end(target());
+}
+
 void CommandBuffer::after_end_pass() {
   if (recording_) passes_.end(target());
   leave_pass();
@@ -495,7 +499,9 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
 }
 
 void CommandBuffer::before_end_rendering() {
-  if (recording_ && passes_.suspending()) deactivate();
+  if (!recording_) return;
+  if (passes_.suspending()) deactivate();
+  passes_.before_end(target());
 }
 
 void CommandBuffer::after_end_rendering() {

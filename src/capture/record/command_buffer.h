@@ -311,6 +311,7 @@ class CommandBuffer {
 
   void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void before_next_subpass(VkSubpassContents contents);
+  void before_end_pass();
   void after_end_pass();
   void before_begin_rendering(const VkRenderingInfo& info);
   void before_end_rendering();

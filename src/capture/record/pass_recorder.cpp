@@ -151,6 +151,7 @@ void PassRecorder::begin(const PassTarget& to, const VkRenderPassBeginInfo& info
   if (pass.render_pass) {
     pass.view_mask = pass.render_pass->view_mask;
     pass.attachments = pass.render_pass->attachments;
+    pass.resolves = pass.render_pass->resolves;
     prepare_regions(to, pass, info.pNext, pass.render_pass->subpasses, true);
     if (pass.regions) {
       pass.final_image =
@@ -167,14 +168,21 @@ void PassRecorder::next_subpass(VkSubpassContents contents) {
   scope_ = scope_of(contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
 }
 
+void PassRecorder::before_end(const PassTarget& to) {
+  if (!pass_ || suspending_ || scope_ != Scope::Inline) return;
+  RecordedPass& pass = to.recording.passes[*pass_];
+  if (pass.time == CommandRun::kNone || pass.resolves || pass.regions) return;
+  pass.time_ended = to.recording.timestamps.end_in_pass(to.commands, timestamp_place(), pass.time);
+}
+
 void PassRecorder::end(const PassTarget& to) {
   if (!pass_) return;
   RecordedPass& pass = to.recording.passes[*pass_];
   scope_ = Scope::Outside;
-  if (pass.time != CommandRun::kNone) {
-    to.recording.timestamps.end(to.commands, timestamp_place(), pass.time);
-  } else {
+  if (pass.time == CommandRun::kNone) {
     to.recording.timestamps.separate();
+  } else if (!pass.time_ended) {
+    to.recording.timestamps.end(to.commands, timestamp_place(), pass.time);
   }
   pass.ended = true;
   take_picture(to, pass);
@@ -202,6 +210,7 @@ void PassRecorder::begin_rendering(const PassTarget& to, const VkRenderingInfo& 
     pass.layers = info.layerCount;
     pass.view_mask = info.viewMask;
     pass.attachments = context_.passes().attachments(info);
+    pass.resolves = resolves(info);
     prepare_regions(to, pass, info.pNext, 1, !suspending_ && !resuming);
     if (pass.regions) pass.final_image = final_image(*context_.images(), info);
     begin_pass(to, std::move(pass));

@@ -40,6 +40,8 @@ class PassRecorder {
 
   void begin(const PassTarget& to, const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void next_subpass(VkSubpassContents contents);
+  // Before and after the command that ends the pass.
+  void before_end(const PassTarget& to);
   void end(const PassTarget& to);
   void begin_rendering(const PassTarget& to, const VkRenderingInfo& info);
   void end_rendering(const PassTarget& to);

@@ -271,6 +271,20 @@ std::string attachments_json(std::span<const Description> attachments) {
   return json + "]";
 }
 
+bool has_resolves(const auto& info) {
+  return std::ranges::any_of(
+      std::span(info.pSubpasses, info.subpassCount),
+      [](const auto& subpass) { return subpass.pResolveAttachments != nullptr; });
+}
+
+// Depth and stencil, and what VK_EXT_multisampled_render_to_single_sampled resolves.
+bool resolves_otherwise(const void* chain) {
+  return vk::find_in_chain<VkSubpassDescriptionDepthStencilResolve>(
+             chain, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE) ||
+         vk::find_in_chain<VkMultisampledRenderToSingleSampledInfoEXT>(
+             chain, VK_STRUCTURE_TYPE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_INFO_EXT);
+}
+
 }  // namespace
 
 void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) {
@@ -278,6 +292,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) 
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
+  pass->resolves = has_resolves(info);
   const auto* views = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
       info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
   for (uint32_t i = 0; views && i < views->subpassCount; ++i)
@@ -290,7 +305,12 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info)
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
-  for (uint32_t i = 0; i < info.subpassCount; ++i) pass->view_mask |= info.pSubpasses[i].viewMask;
+  pass->resolves = has_resolves(info);
+  for (uint32_t i = 0; i < info.subpassCount; ++i) {
+    const VkSubpassDescription2& subpass = info.pSubpasses[i];
+    pass->view_mask |= subpass.viewMask;
+    pass->resolves = pass->resolves || resolves_otherwise(subpass.pNext);
+  }
   render_passes_.insert(handle, std::move(pass));
 }
 
@@ -321,6 +341,15 @@ std::string PassRegistry::attachments(const VkRenderingInfo& info) const {
                                                                 info.pStencilAttachment->imageView);
   if (separate_stencil) add(info.pStencilAttachment);
   return json + "]";
+}
+
+bool resolves(const VkRenderingInfo& info) {
+  const auto of = [](const VkRenderingAttachmentInfo* attachment) {
+    return attachment && attachment->resolveMode != VK_RESOLVE_MODE_NONE;
+  };
+  return std::ranges::any_of(std::span(info.pColorAttachments, info.colorAttachmentCount),
+                             [&](const auto& attachment) { return of(&attachment); }) ||
+         of(info.pDepthAttachment) || of(info.pStencilAttachment) || resolves_otherwise(info.pNext);
 }
 
 FinalImage final_image(const RenderPass& pass, const Framebuffer* framebuffer, const Images& images,

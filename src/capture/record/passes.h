@@ -35,6 +35,9 @@ std::optional<FinalAttachment> final_attachment(const VkRenderPassCreateInfo2& i
 
 FinalImage final_image(const Images& images, const VkRenderingInfo& info);
 
+// True if the rendering resolves attachments when it ends.
+bool resolves(const VkRenderingInfo& info);
+
 // Texels in host memory, available after the pass has been executed. The layers follow each other,
 // each row by row.
 struct RecordedPicture {
@@ -80,6 +83,7 @@ struct RenderPass : Object {
   std::string attachments;  // JSON
   uint32_t subpasses = 1;
   uint32_t view_mask = 0;  // union over all subpasses
+  bool resolves = false;   // attachments, in any subpass
   std::optional<FinalAttachment> final_attachment;
 };
 

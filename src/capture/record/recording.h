@@ -209,7 +209,9 @@ struct RecordedPass {
   uint32_t view_mask = 0;
   std::string attachments;
   const Label* label = nullptr;
+  bool resolves = false;              // attachments, when it ends
   uint32_t time = CommandRun::kNone;  // a TimeIndex
+  bool time_ended = false;            // in the pass
   bool ended = false;                 // not left suspended: its values by region are written
   std::optional<RecordedRegions> regions;
   FinalImage final_image;  // with regions

@@ -143,15 +143,15 @@ bool captures_some_frames(const CaptureSettings& settings) {
 
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions,
-                                   bool dynamic_rendering, bool marks_frames, bool host_query_reset,
-                                   bool barriers_hold_timestamps, LaunchRules launch_rules)
+                                   bool dynamic_rendering, bool marks_frames,
+                                   TimestampRules timestamps, LaunchRules launch_rules)
     : connection_(std::move(connection)),
       handle_(handle),
       shaders_(*connection_),
       shader_objects_(*connection_),
       execution_sets_(*connection_, shaders_, shader_objects_),
       passes_(*connection_),
-      timestamps_(handle, table_, host_query_reset, barriers_hold_timestamps),
+      timestamps_(handle, table_, timestamps),
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
       dynamic_rendering_(dynamic_rendering),

@@ -110,8 +110,7 @@ class RecordingContext {
  public:
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                    const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering,
-                   bool marks_frames, bool host_query_reset, bool barriers_hold_timestamps,
-                   LaunchRules launch_rules);
+                   bool marks_frames, TimestampRules timestamps, LaunchRules launch_rules);
 
   // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);

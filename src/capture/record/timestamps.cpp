@@ -52,8 +52,18 @@ void Timestamps::end(VkCommandBuffer command_buffer, const TimestampPlace& place
   last_ = end == kNone ? std::nullopt : std::optional(end);
 }
 
+bool Timestamps::end_in_pass(VkCommandBuffer command_buffer, const TimestampPlace& place,
+                             TimeIndex time) {
+  if (!pools_.rules().held_by_draws) return false;
+  const uint32_t end = write(command_buffer, place, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+  if (end == kNone) return false;
+  times_[time].end = end;
+  last_ = end;
+  return true;
+}
+
 void Timestamps::end_dispatch(VkCommandBuffer command_buffer, TimeIndex time) {
-  if (!pools_.barriers_hold_timestamps()) return end(command_buffer, {}, time);
+  if (!pools_.rules().held_by_barriers) return end(command_buffer, {}, time);
   const uint32_t end = take(command_buffer, {});
   times_[time].end = end;
   if (end == kNone) return last_.reset();
@@ -68,11 +78,12 @@ void Timestamps::write_open(VkPipelineStageFlagBits stage) {
                                    *last_ % TimestampPools::kQueries);
 }
 
-uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace& place) {
+uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace& place,
+                           VkPipelineStageFlagBits stage) {
   const uint32_t query = take(command_buffer, place);
   if (query == kNone) return kNone;
-  pools_.table().CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
-                                   chunks_.back(), query % TimestampPools::kQueries);
+  pools_.table().CmdWriteTimestamp(command_buffer, stage, chunks_.back(),
+                                   query % TimestampPools::kQueries);
   return query;
 }
 

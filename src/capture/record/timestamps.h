@@ -16,20 +16,21 @@ namespace tally::capture {
 
 namespace stream = store::stream;
 
+// The timestamps of a device. The specification lets a timestamp of the top of the pipe be written
+// before earlier work is complete; some drivers write it later.
+struct TimestampRules {
+  bool host_reset = false;        // the feature hostQueryReset is enabled
+  bool held_by_barriers = false;  // by barriers that wait for earlier work
+  bool held_by_draws = false;     // by earlier draws of the same render pass
+};
+
 // Free query pools of a device.
 class TimestampPools {
  public:
   static constexpr uint32_t kQueries = 128;
 
-  // `host_reset`: the feature hostQueryReset is enabled. `barriers_hold_timestamps`: behind a
-  // barrier that waits for earlier work, the driver writes timestamps of the top of the pipe only
-  // when that work is complete.
-  TimestampPools(VkDevice device, const DeviceTable& table, bool host_reset,
-                 bool barriers_hold_timestamps)
-      : device_(device),
-        table_(table),
-        host_reset_(host_reset),
-        barriers_hold_timestamps_(barriers_hold_timestamps) {}
+  TimestampPools(VkDevice device, const DeviceTable& table, TimestampRules rules)
+      : device_(device), table_(table), rules_(rules) {}
 
   VkQueryPool borrow();  // null if the driver has none left
   void give_back(VkQueryPool pool);
@@ -37,14 +38,13 @@ class TimestampPools {
 
   VkDevice device() const { return device_; }
   const DeviceTable& table() const { return table_; }
-  bool host_reset() const { return host_reset_ && table_.ResetQueryPool; }
-  bool barriers_hold_timestamps() const { return barriers_hold_timestamps_; }
+  bool host_reset() const { return rules_.host_reset && table_.ResetQueryPool; }
+  const TimestampRules& rules() const { return rules_; }
 
  private:
   const VkDevice device_;
   const DeviceTable& table_;
-  const bool host_reset_;
-  const bool barriers_hold_timestamps_;
+  const TimestampRules rules_;
   std::mutex mutex_;
   std::vector<VkQueryPool> free_;
 };
@@ -61,12 +61,12 @@ struct TimestampPlace {
 // The timestamps of one recording. One thread records them. They are read after the execution has
 // completed.
 //
-// Each is written when all earlier work is complete: at the bottom of the pipe, or at the top
-// behind a barrier that waits for that work, where the driver holds timestamps back there. The
-// bottom of the pipe would stop the GPU once more in front of the barrier. A time that begins where
-// another one has ended shares its timestamp, unless the command buffer has recorded work in
-// between. So the times of a queue add up, and no time is counted twice. The time of a command
-// includes what the barriers before it wait for.
+// Each is written when all earlier work is complete: at the bottom of the pipe, or at the top where
+// the driver holds timestamps back until then (TimestampRules). The bottom of the pipe would stop
+// the GPU once more in front of a barrier, and llvmpipe's threads once more behind a pass. A time
+// that begins where another one has ended shares its timestamp, unless the command buffer has
+// recorded work in between. So the times of a queue add up, and no time is counted twice. The time
+// of a command includes what the barriers before it wait for.
 class Timestamps {
  public:
   // `simultaneous`: it may be submitted while it is pending, so only the GPU can reset its queries.
@@ -79,6 +79,9 @@ class Timestamps {
   // Begins a time. Returns nullopt if there are no queries.
   std::optional<TimeIndex> begin(VkCommandBuffer command_buffer, const TimestampPlace& place);
   void end(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time);
+  // Ends the time of a render pass behind its last draw, in the pass. Returns false if that is not
+  // possible: the time ends behind the pass.
+  bool end_in_pass(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time);
   // Ends the time of a dispatch outside of render passes. The timestamp may follow later: call
   // after_compute_barrier, and `finish` at the end of the command buffer.
   void end_dispatch(VkCommandBuffer command_buffer, TimeIndex time);
@@ -114,7 +117,8 @@ class Timestamps {
   };
 
   // Return the query, or kNone if there are none left.
-  uint32_t write(VkCommandBuffer command_buffer, const TimestampPlace& place);
+  uint32_t write(VkCommandBuffer command_buffer, const TimestampPlace& place,
+                 VkPipelineStageFlagBits stage = VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
   uint32_t take(VkCommandBuffer command_buffer, const TimestampPlace& place);
   void write_open(VkPipelineStageFlagBits stage);
   uint32_t used_of(size_t chunk) const;

@@ -29,8 +29,8 @@ DeviceTable logging_table() {
 // Records two dispatches. The names are those of the commands, in order.
 class TwoDispatches : public testing::Test {
  protected:
-  explicit TwoDispatches(bool barriers_hold_timestamps = true)
-      : table_(logging_table()), pools_(nullptr, table_, false, barriers_hold_timestamps) {
+  explicit TwoDispatches(bool held_by_barriers = true)
+      : table_(logging_table()), pools_(nullptr, table_, {.held_by_barriers = held_by_barriers}) {
     written.clear();
   }
   ~TwoDispatches() override { pools_.destroy_all(); }
@@ -94,6 +94,32 @@ TEST_F(TwoDispatches, end_before_a_copy_between_them_although_a_barrier_follows)
 
 TEST_F(TwoOtherDispatches, end_in_front_of_the_barrier_where_it_holds_no_timestamps_back) {
   EXPECT_EQ(record(barrier), " bottom0 dispatch bottom1 barrier dispatch bottom2");
+}
+
+// A pass with a draw, behind which its time ends, and what follows it.
+std::string record_pass(TimestampRules rules) {
+  written.clear();
+  const DeviceTable table = logging_table();
+  TimestampPools pools(nullptr, table, rules);
+  {
+    Timestamps timestamps(pools, false);
+    const auto time = timestamps.begin(nullptr, {});
+    written += " draw";
+    const bool ended = timestamps.end_in_pass(nullptr, {.in_pass = true}, *time);
+    written += " end";
+    if (!ended) timestamps.end(nullptr, {}, *time);
+    timestamps.begin(nullptr, {});
+  }
+  pools.destroy_all();
+  return written;
+}
+
+TEST(APass, ends_at_the_top_of_the_pipe_behind_draws_that_hold_timestamps_back) {
+  EXPECT_EQ(record_pass({.held_by_draws = true}), " bottom0 draw top1 end");
+}
+
+TEST(APass, ends_at_the_bottom_of_the_pipe_behind_the_pass_on_other_drivers) {
+  EXPECT_EQ(record_pass({.held_by_barriers = true}), " bottom0 draw end bottom1");
 }
 
 }  // namespace
