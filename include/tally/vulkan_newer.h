@@ -42,6 +42,10 @@ typedef struct VkBufferUsageFlags2CreateInfoKHR {
 
 #ifndef VK_KHR_maintenance6
 #define VK_KHR_maintenance6 1
+#define VK_KHR_MAINTENANCE_6_EXTENSION_NAME "VK_KHR_maintenance6"
+#define VK_STRUCTURE_TYPE_BIND_DESCRIPTOR_SETS_INFO_KHR ((VkStructureType)1000545003)
+#define VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_INFO_KHR ((VkStructureType)1000545005)
+#define VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_WITH_TEMPLATE_INFO_KHR ((VkStructureType)1000545006)
 
 typedef struct VkPushConstantsInfoKHR {
   VkStructureType sType;
@@ -52,6 +56,37 @@ typedef struct VkPushConstantsInfoKHR {
   uint32_t size;
   const void* pValues;
 } VkPushConstantsInfoKHR;
+
+typedef struct VkBindDescriptorSetsInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkShaderStageFlags stageFlags;
+  VkPipelineLayout layout;
+  uint32_t firstSet;
+  uint32_t descriptorSetCount;
+  const VkDescriptorSet* pDescriptorSets;
+  uint32_t dynamicOffsetCount;
+  const uint32_t* pDynamicOffsets;
+} VkBindDescriptorSetsInfoKHR;
+
+typedef struct VkPushDescriptorSetInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkShaderStageFlags stageFlags;
+  VkPipelineLayout layout;
+  uint32_t set;
+  uint32_t descriptorWriteCount;
+  const VkWriteDescriptorSet* pDescriptorWrites;
+} VkPushDescriptorSetInfoKHR;
+
+typedef struct VkPushDescriptorSetWithTemplateInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkDescriptorUpdateTemplate descriptorUpdateTemplate;
+  VkPipelineLayout layout;
+  uint32_t set;
+  const void* pData;
+} VkPushDescriptorSetWithTemplateInfoKHR;
 
 typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
     VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR* pPushConstantsInfo);
@@ -70,10 +105,9 @@ typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
 typedef PFN_vkCmdPushDescriptorSetKHR PFN_vkCmdPushDescriptorSet;
 typedef PFN_vkCmdPushDescriptorSetWithTemplateKHR PFN_vkCmdPushDescriptorSetWithTemplate;
 
-/* Only passed through: Tally does not read the members. */
-typedef struct VkBindDescriptorSetsInfo VkBindDescriptorSetsInfo;
-typedef struct VkPushDescriptorSetInfo VkPushDescriptorSetInfo;
-typedef struct VkPushDescriptorSetWithTemplateInfo VkPushDescriptorSetWithTemplateInfo;
+typedef VkBindDescriptorSetsInfoKHR VkBindDescriptorSetsInfo;
+typedef VkPushDescriptorSetInfoKHR VkPushDescriptorSetInfo;
+typedef VkPushDescriptorSetWithTemplateInfoKHR VkPushDescriptorSetWithTemplateInfo;
 typedef void(VKAPI_PTR* PFN_vkCmdBindDescriptorSets2)(VkCommandBuffer commandBuffer,
                                                       const VkBindDescriptorSetsInfo* pInfo);
 typedef void(VKAPI_PTR* PFN_vkCmdPushDescriptorSet2)(VkCommandBuffer commandBuffer,

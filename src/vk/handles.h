@@ -89,28 +89,28 @@ class HandleMap {
   std::array<Shard, kShards> shards_;
 };
 
-// Finds a layer's state of a VkCommandBuffer, as every command does: without a lock and without
-// thread-local storage. (Only its initial-exec model needs no call, and that takes room that
-// the system keeps for drivers.)
+// Finds a layer's state of a VkCommandBuffer, as every command does, or of another dispatchable
+// handle: without a lock and without thread-local storage. (Only its initial-exec model needs no
+// call, and that takes room that the system keeps for drivers.)
 //
-// Insert after the driver has created a command buffer, erase before it frees it. Vulkan's external
+// Insert after the driver has created an object, erase before it frees it. Vulkan's external
 // synchronisation covers the rest: nobody looks up a handle while it is inserted or erased.
 
 // Has no constructor that runs and no destructor, where std::mutex has none: applications call
 // Vulkan from static destructors. Those of winpthread run when the library is loaded and after the
 // program's own static destructors.
-template <typename State>
-class CommandBufferIndex {
+template <typename Handle, typename State>
+class HandleIndex {
  public:
   // In few instructions. Null: ask find_far().
-  State* find_near(VkCommandBuffer handle) const {
+  State* find_near(Handle handle) const {
     const Slot& slot = near_[place(handle, kNearBits)];
     if (slot.handle.load(std::memory_order_acquire) != handle) return nullptr;
     return slot.state.load(std::memory_order_relaxed);
   }
 
   // Null: the handle is not known, or there was no memory for it. Ask the layer's own table.
-  State* find_far(VkCommandBuffer handle) const {
+  State* find_far(Handle handle) const {
     const FarTable* const far = far_.load(std::memory_order_acquire);
     if (!far) return nullptr;
     for (const Slot& slot : far->window(handle)) {
@@ -120,9 +120,9 @@ class CommandBufferIndex {
     return nullptr;
   }
 
-  void insert(VkCommandBuffer handle, State* state) {
+  void insert(Handle handle, State* state) {
     const std::lock_guard lock(mutex_);
-    // The driver has reused the handle: the old command buffer is gone.
+    // The driver has reused the handle: the old object is gone.
     if (Slot* const old = slot_with(handle, handle)) return old->set(handle, state);
     Slot* slot = slot_with(handle, VK_NULL_HANDLE);
     while (!slot) {
@@ -132,7 +132,7 @@ class CommandBufferIndex {
     slot->set(handle, state);
   }
 
-  void erase(VkCommandBuffer handle) {
+  void erase(Handle handle) {
     const std::lock_guard lock(mutex_);
     if (Slot* const slot = slot_with(handle, handle)) slot->set(VK_NULL_HANDLE, nullptr);
   }
@@ -146,10 +146,10 @@ class CommandBufferIndex {
   static constexpr uint32_t kMaxFarBits = 22;
 
   struct Slot {
-    std::atomic<VkCommandBuffer> handle;
+    std::atomic<Handle> handle;
     std::atomic<State*> state;
 
-    void set(VkCommandBuffer new_handle, State* new_state) {
+    void set(Handle new_handle, State* new_state) {
       state.store(new_state, std::memory_order_relaxed);
       handle.store(new_handle, std::memory_order_release);
     }
@@ -159,19 +159,17 @@ class CommandBufferIndex {
     Slot* slots;              // 2^bits, and the rest of the last window
     const FarTable* smaller;  // the one before: threads may still read it
 
-    std::span<Slot> window(VkCommandBuffer handle) const {
-      return {slots + place(handle, bits), kWindow};
-    }
+    std::span<Slot> window(Handle handle) const { return {slots + place(handle, bits), kWindow}; }
   };
 
   static constexpr size_t slot_count(uint32_t bits) { return (size_t{1} << bits) + kWindow; }
-  static size_t place(VkCommandBuffer handle, uint32_t bits) {
+  static size_t place(Handle handle, uint32_t bits) {
     constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ull;
     return reinterpret_cast<uintptr_t>(handle) * kGoldenRatio >> (64 - bits);
   }
 
   // The first slot of those for the handle that holds `content`.
-  Slot* slot_with(VkCommandBuffer handle, VkCommandBuffer content) {
+  Slot* slot_with(Handle handle, Handle content) {
     const auto holds_it = [&](const Slot& slot) {
       return slot.handle.load(std::memory_order_relaxed) == content;
     };
@@ -204,7 +202,7 @@ class CommandBufferIndex {
   // False: an entry has no slot.
   static bool copy(const FarTable& from, const FarTable& to) {
     for (const Slot& slot : std::span(from.slots, slot_count(from.bits))) {
-      const VkCommandBuffer handle = slot.handle.load(std::memory_order_relaxed);
+      const Handle handle = slot.handle.load(std::memory_order_relaxed);
       if (handle == VK_NULL_HANDLE) continue;
       const auto window = to.window(handle);
       const auto free = std::ranges::find_if(window, [](const Slot& one) {

@@ -57,11 +57,11 @@ TEST(Hiding, knows_the_number_of_features_of_each_struct) {
 
 // Handles as allocators give them: at equal distances, and many more than have a place of their
 // own.
-TEST(CommandBufferIndex, finds_what_was_inserted_and_nothing_else) {
+TEST(HandleIndex, finds_what_was_inserted_and_nothing_else) {
   struct State {
     int number = 0;
   };
-  static CommandBufferIndex<State> index;
+  static HandleIndex<VkCommandBuffer, State> index;
   const auto find = [](VkCommandBuffer handle) {
     State* const near = index.find_near(handle);
     return near ? near : index.find_far(handle);
@@ -91,8 +91,8 @@ TEST(CommandBufferIndex, finds_what_was_inserted_and_nothing_else) {
 }
 
 // Each thread looks up its own while others come and go.
-TEST(CommandBufferIndex, finds_while_others_are_inserted_and_erased) {
-  static CommandBufferIndex<int> index;
+TEST(HandleIndex, finds_while_others_are_inserted_and_erased) {
+  static HandleIndex<VkCommandBuffer, int> index;
   constexpr size_t kThreads = 4, kRounds = 2'000, kLive = 40;
   std::vector<std::thread> threads;
   std::atomic<uint64_t> wrong = 0;

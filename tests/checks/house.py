@@ -11,7 +11,7 @@ import re
 import statistics
 import sys
 
-MOST_FILES = 544  # of them 19 for Windows
+MOST_FILES = 547  # of them 19 for Windows
 LEAST_MEDIAN = 162
 MOST_LINES = 600
 MOST_DEPTH = 12  # of a chain of includes

@@ -13,6 +13,9 @@ std::string LaunchParts::header() {
   return R"(OpCapability Shader
 OpCapability GroupNonUniform
 OpCapability GroupNonUniformArithmetic
+OpCapability ImageQuery
+OpCapability StorageImageArrayDynamicIndexing
+OpCapability StorageBufferArrayDynamicIndexing
 %glsl = OpExtInstImport "GLSL.std.450"
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main "main" %global_id %group_id %groups %local_index %lane %subgroup_size
@@ -33,6 +36,15 @@ OpDecorate %uniform_block Block
 OpMemberDecorate %uniform_block 0 Offset 0
 OpDecorate %uniforms DescriptorSet 0
 OpDecorate %uniforms Binding 1
+OpDecorate %images DescriptorSet 1
+OpDecorate %images Binding 0
+OpDecorate %images NonWritable
+OpDecorate %texture DescriptorSet 1
+OpDecorate %texture Binding 1
+OpDecorate %lists DescriptorSet 1
+OpDecorate %lists Binding 2
+OpDecorate %last_list DescriptorSet 1
+OpDecorate %last_list Binding 3
 OpDecorate %pushed_array ArrayStride 4
 OpDecorate %push_block Block
 OpMemberDecorate %push_block 0 Offset 0
@@ -74,7 +86,12 @@ OpDecorate %spec1 SpecId 11
 %pair = OpTypeStruct %uint %uint
 %parts = OpTypeStruct %float %float
 %zeros = OpConstantNull %four
+%corner = OpConstantNull %uvec2
 %no_pair = OpConstantNull %pair
+%image_type = OpTypeImage %uint 2D 0 0 0 2 R32ui
+%texture_type = OpTypeImage %uint 2D 0 1 0 1 Unknown
+%two_images = OpTypeArray %image_type %c2
+%two_lists = OpTypeArray %block %c2
 %void_function = OpTypeFunction %void
 %uint_function = OpTypeFunction %uint %uint
 %getter = OpTypeFunction %uint
@@ -92,6 +109,10 @@ OpDecorate %spec1 SpecId 11
 %push_float = OpTypePointer PushConstant %float
 %buffer_block = OpTypePointer StorageBuffer %block
 %buffer_uint = OpTypePointer StorageBuffer %uint
+%image_pointer = OpTypePointer UniformConstant %image_type
+%images_pointer = OpTypePointer UniformConstant %two_images
+%texture_pointer = OpTypePointer UniformConstant %texture_type
+%lists_pointer = OpTypePointer StorageBuffer %two_lists
 %uniform_pointer = OpTypePointer Uniform %uniform_block
 %uniform_uint = OpTypePointer Uniform %uint
 %shared_pointer = OpTypePointer Workgroup %sixteen
@@ -107,6 +128,10 @@ OpDecorate %spec1 SpecId 11
 %subgroup_size = OpVariable %in_uint Input
 %push = OpVariable %push_pointer PushConstant
 %buffer = OpVariable %buffer_block StorageBuffer
+%images = OpVariable %images_pointer UniformConstant
+%texture = OpVariable %texture_pointer UniformConstant
+%lists = OpVariable %lists_pointer StorageBuffer
+%last_list = OpVariable %buffer_block StorageBuffer
 %uniforms = OpVariable %uniform_pointer Uniform
 %shared = OpVariable %shared_pointer Workgroup
 %id = OpVariable %private_uint Private
@@ -143,6 +168,17 @@ OpStore %fuel %c60
 OpStore %data %read
 %reduced = OpGroupNonUniformIAdd %uint %c3 Reduce %read
 OpStore %sum %reduced
+%first_image_pointer = OpAccessChain %image_pointer %images %c0
+%first_image = OpLoad %image_type %first_image_pointer
+%first_texel = OpImageRead %uvec4 %first_image %corner
+%second_image_pointer = OpAccessChain %image_pointer %images %c1
+%second_image = OpLoad %image_type %second_image_pointer
+%second_texel = OpImageRead %uvec4 %second_image %corner
+%texels = OpIAdd %uvec4 %first_texel %second_texel
+%texel = OpCompositeExtract %uint %texels 0
+%some_data = OpLoad %uint %data
+%more_data = OpIAdd %uint %some_data %texel
+OpStore %data %more_data
 %mixed = OpIMul %uint %x %c29
 %result = OpFunctionCall %uint %f0 %mixed
 %end_data = OpLoad %uint %data
@@ -195,12 +231,39 @@ std::string LaunchParts::load(const std::string& type, const std::string& chain)
   return text_.let("OpLoad %uint {}", text_.let("OpAccessChain {} {}", type, chain));
 }
 
+// A number of the size of a descriptor. `element` chooses one of an array: the same one in all
+// invocations of a dispatch.
+std::string LaunchParts::size(const std::string& element) {
+  const auto of_texture = [&] { return text_.let("OpLoad %texture_type %texture"); };
+  switch (text_.pick(5)) {
+    case 0:
+      return text_.let(
+          "OpCompositeExtract %uint {} {}",
+          text_.let("OpImageQuerySize %uvec2 {}",
+                    text_.let("OpLoad %image_type {}",
+                              text_.let("OpAccessChain %image_pointer %images {}", element))),
+          text_.pick(2));
+    case 1:
+      return text_.let(
+          "OpCompositeExtract %uint {} {}",
+          text_.let("OpImageQuerySizeLod %uvec3 {} {}", of_texture(), masked(text_.get(), 1)),
+          text_.pick(3));
+    case 2:
+      return text_.let("OpImageQueryLevels %uint {}", of_texture());
+    case 3:
+      return text_.let("OpArrayLength %uint {} 0",
+                       text_.let("OpAccessChain %buffer_block %lists {}", element));
+    default:
+      return text_.let("OpArrayLength %uint {} 0", text_.pick(2) ? "%last_list" : "%buffer");
+  }
+}
+
 // A number that is the same in each dispatch with the same key.
 std::string LaunchParts::input() {
   const auto component = [&](const char* variable, uint32_t n) {
     return text_.let("OpCompositeExtract %uint {} {}", text_.let("OpLoad %uvec3 {}", variable), n);
   };
-  switch (text_.pick(16)) {
+  switch (text_.pick(22)) {
     case 0:
       return load("%push_uint", "%push %c0");
     case 1:
@@ -234,6 +297,13 @@ std::string LaunchParts::input() {
       return load("%in_uint", "%group_id " + masked(text_.get(), 1));
     case 14:
       return load("%private_uint", fmt::format("%array %c{}", text_.pick(4)));
+    case 15:
+    case 16:
+    case 17:
+    case 18:
+      return size(fmt::format("%c{}", text_.pick(2)));
+    case 19:
+      return size(masked(load("%push_uint", "%push %c0"), 1));
     default:
       return component("%global_id", text_.pick(2));
   }
@@ -259,7 +329,8 @@ std::string LaunchParts::from_memory() {
       return load("%uniform_uint",
                   fmt::format("%uniforms %c0 {} %c{}", masked(text_.get(), 3), text_.pick(4)));
     case 3:
-      return text_.let("OpArrayLength %uint %buffer 0");
+      return size(
+          masked(load("%uniform_uint", fmt::format("%uniforms %c0 %c0 %c{}", text_.pick(4))), 1));
     case 4: {
       const std::string shared = text_.let("OpAccessChain %shared_uint %shared {}",
                                            text_.let("OpLoad %uint %local_index"));

@@ -1,7 +1,8 @@
 // Parts of random programs of ProgramKind::Launch, except their control flow: numbers that are the
-// same in equal dispatches, numbers from memory that are not, and the ways that a number takes
-// through a program. Numbers from memory reach the working variable %v, on which branches depend,
-// in a few places of some programs; in the others they are only stored.
+// same in equal dispatches, sizes of images and buffers among them, numbers from memory that are
+// not, and the ways that a number takes through a program. Numbers from memory reach the working
+// variable %v, on which branches depend, in a few places of some programs; in the others they are
+// only stored.
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ class LaunchParts {
   std::string number();
 
  private:
+  std::string size(const std::string& element);
   std::string input();
   std::string from_memory();
   std::string masked(const std::string& number, uint32_t mask);

@@ -1,6 +1,7 @@
 // Dispatches random programs (generator.h) again and again, for launches_test: with other contents
-// of memory each time, and often with the inputs of an earlier dispatch. A seed always records the
-// same commands. Usage: launched_programs SEED COUNT
+// of memory each time, with images and buffers of several sizes (sized_resources.h), and often with
+// the inputs of an earlier dispatch. A seed always records the same commands. Usage:
+// launched_programs SEED COUNT
 #include <fmt/format.h>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "oracle/generator.h"
+#include "oracle/sized_resources.h"
 #include "support/environment.h"
 #include "support/pipeline.h"
 #include "support/spirv.h"
@@ -35,7 +37,8 @@ class Launched {
                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT),
         uniforms_(context, 2 * kUniformStride,
                   VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT),
-        groups_(context, sizeof(Groups), VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT) {
+        groups_(context, sizeof(Groups), VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT),
+        sized_(context, [this](uint32_t below) { return pick(below); }) {
     const VkDescriptorSetLayoutBinding bindings[] = {
         {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr},
         {1, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr}};
@@ -46,9 +49,13 @@ class Launched {
       set.write(0, &buffers[0]);
       set.write(1, &buffers[1]);
     }
-    const VkDescriptorSetLayout layout = sets_[0].layout();
-    layout_ =
-        make_pipeline_layout(context, {&layout, 1}, sizeof(Words), VK_SHADER_STAGE_COMPUTE_BIT);
+    for (const bool pushed : {false, true}) {
+      const VkDescriptorSetLayout layouts[] = {sets_[0].layout(),
+                                               sized_.layout(pushed && sized_.can_push())};
+      layouts_[pushed] =
+          make_pipeline_layout(context, layouts, sizeof(Words), VK_SHADER_STAGE_COMPUTE_BIT);
+    }
+    sized_.make_push_template(layouts_[true]);
     other_layout_ = make_pipeline_layout(context, {}, sizeof(Words), VK_SHADER_STAGE_FRAGMENT_BIT);
     name_ = context.function<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT");
   }
@@ -66,6 +73,7 @@ class Launched {
       code = assemble(program_.text, SPV_ENV_UNIVERSAL_1_3);
     }
     if (const std::string why = validate(code); !why.empty()) throw std::runtime_error(why);
+    pushes_ = {sized_.can_push() && pick(3) == 0, sized_.can_push() && pick(2) == 0};
     make_pipelines(code, seed);
     usual_ = some_words();
     usual_groups_ = some_groups();
@@ -87,8 +95,8 @@ class Launched {
       const VkSpecializationMapEntry entries[] = {{10, 0, 4}, {11, 4, 4}};
       const VkSpecializationInfo specialization{2, entries, sizeof data, data};
       pipelines_[i] = make_compute_pipeline(
-          context_,
-          {.shader = {.code = code, .specialization = &specialization}, .layout = layout_});
+          context_, {.shader = {.code = code, .specialization = &specialization},
+                     .layout = layouts_[pushes_[i]]});
       const std::string name = std::to_string(seed);
       const VkDebugUtilsObjectNameInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
                                                nullptr, VK_OBJECT_TYPE_PIPELINE,
@@ -129,10 +137,10 @@ class Launched {
   Groups next_groups() { return pick(4) ? usual_groups_ : some_groups(); }
 
   // Pushes all words, or only those that change.
-  void push(VkCommandBuffer commands, std::optional<Words>& pushed) {
+  void push(VkCommandBuffer commands, VkPipelineLayout layout, std::optional<Words>& pushed) {
     const Words words = next_words();
     const auto part = [&](uint32_t first, uint32_t count) {
-      vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 4 * first, 4 * count,
+      vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 4 * first, 4 * count,
                          &words[first]);
     };
     if (!pushed || pick(3) == 0) {
@@ -148,12 +156,18 @@ class Launched {
   }
 
   void dispatch(VkCommandBuffer commands, std::optional<Words>& pushed) {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_[pick(4) == 0]);
+    const bool second = pick(4) == 0;
+    const bool pushes = pushes_[second];
+    const VkPipelineLayout layout = layouts_[pushes];
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_[second]);
     const VkDescriptorSet set = sets_[pick(2)].set();
     const uint32_t offset = pick(2) * kUniformStride;
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set, 1,
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 1,
                             &offset);
-    push(commands, pushed);
+    // Otherwise the last one stays.
+    if (bound_ != pushes || pick(4) != 0) sized_.bind(commands, layout, pushes);
+    bound_ = pushes;
+    push(commands, layout, pushed);
     if (pick(12) == 0) {  // drivers may take these for those of compute shaders
       const Words others = some_words();
       vkCmdPushConstants(commands, other_layout_, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof others,
@@ -175,6 +189,11 @@ class Launched {
     full_barrier(commands);
   }
 
+  void begin_commands() {
+    bound_.reset();
+    sized_.begin_commands();
+  }
+
   // A write of the device to memory that programs read.
   void update(VkCommandBuffer commands) {
     std::vector<uint32_t> words(kReadWords);
@@ -190,6 +209,7 @@ class Launched {
     VkCommandBuffer secondary = VK_NULL_HANDLE;
     if (pick(3) == 0) {
       secondary = context_.begin_secondary({}, usage);
+      begin_commands();
       std::optional<Words> pushed;
       for (uint32_t i = 1 + pick(2); i > 0; --i) dispatch(secondary, pushed);
       check(vkEndCommandBuffer(secondary));
@@ -197,6 +217,7 @@ class Launched {
     }
     const VkCommandBuffer commands = context_.begin_commands(usage);
     used_.push_back(commands);
+    begin_commands();
     std::optional<Words> pushed;
     full_barrier(commands);
     for (uint32_t i = 1 + pick(3); i > 0; --i) {
@@ -205,6 +226,7 @@ class Launched {
     }
     if (secondary) {
       vkCmdExecuteCommands(commands, 1, &secondary);
+      begin_commands();  // nothing is bound
       pushed.reset();
       if (pick(2)) dispatch(commands, pushed);
     }
@@ -233,14 +255,19 @@ class Launched {
     vkFreeCommandBuffers(context_.device(), context_.command_pool(),
                          static_cast<uint32_t>(used_.size()), used_.data());
     used_.clear();
+    sized_.end_submission();
   }
 
   Context& context_;
-  Buffer values_, uniforms_, groups_;
-  std::vector<DescriptorSet> sets_;
-  PipelineLayout layout_, other_layout_;
-  PFN_vkSetDebugUtilsObjectNameEXT name_ = nullptr;
   std::mt19937_64 random_;
+  Buffer values_, uniforms_, groups_;
+  SizedResources sized_;
+  std::vector<DescriptorSet> sets_;
+  std::array<PipelineLayout, 2> layouts_;  // the second one's set 1 is pushed
+  PipelineLayout other_layout_;
+  PFN_vkSetDebugUtilsObjectNameEXT name_ = nullptr;
+  std::array<bool, 2> pushes_{};  // by pipeline
+  std::optional<bool> bound_;     // the command buffer has set 1; true: it was pushed
   RandomProgram program_;
   std::array<Pipeline, 2> pipelines_;
   Words usual_{};
@@ -257,7 +284,9 @@ int main(int argc, char** argv) {
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);
   tally::test::set_default_environment();
   try {
-    tally::test::Context context;
+    const tally::test::Context device;
+    tally::test::Context context(
+        {.device_extensions = tally::test::SizedResources::extensions_of(device)});
     tally::test::Launched launched(context);
     for (uint64_t i = 0; i < count; ++i) launched.run(seed + i);
   } catch (const std::exception& error) {

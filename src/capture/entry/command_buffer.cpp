@@ -195,6 +195,7 @@ VKAPI_ATTR void VKAPI_CALL CmdPushDataEXT(VkCommandBuffer b, const VkPushDataInf
   if (!state) return;
   note_push(*state, info->pNext != nullptr, VK_SHADER_STAGE_COMPUTE_BIT, info->offset,
             static_cast<uint32_t>(info->data.size), info->data.address);
+  if (BoundSets* sets = state->sets()) sets->reset();
   state->record([&](VkCommandBuffer to, bool) { state->table().CmdPushDataEXT(to, info); });
 }
 

@@ -458,10 +458,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   if (!next) return nullptr;
   const DeviceHook* hook = device_hooks().find(wanted);
-  if (hook && hook->condition.reachable(device->table()) &&
-      (!hook->condition.for_pictures || device->images())) {
-    return hook->function;
-  }
+  if (hook && hook->condition.holds(*device)) return hook->function;
   return recorded_command(*device, wanted, next);
 }
 
@@ -488,9 +485,9 @@ const vk::HookTable& any_device_hooks() {
 const vk::BasicHookTable<DeviceCondition>& device_hooks() {
   static const auto* const table = [] {
     std::vector<DeviceHook> all;
-    for (const auto& hooks :
-         {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(), image_hooks(),
-          pipeline_hooks(), shader_object_hooks(), execution_set_hooks(), queue_hooks()}) {
+    for (const auto& hooks : {action_hooks(), pass_hooks(), command_buffer_hooks(),
+                              descriptor_hooks(), object_hooks(), image_hooks(), pipeline_hooks(),
+                              shader_object_hooks(), execution_set_hooks(), queue_hooks()}) {
       all.insert(all.end(), hooks.begin(), hooks.end());
     }
     return new vk::BasicHookTable<DeviceCondition>(std::move(all));

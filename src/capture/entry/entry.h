@@ -18,8 +18,19 @@ namespace tally::capture {
 
 // The condition under which a function of a captured device is intercepted.
 struct DeviceCondition {
+  // A function with purposes is intercepted where the device has one of them.
+  static constexpr uint32_t kAlways = 0;
+  static constexpr uint32_t kPictures = 1;  // final images are captured
+  static constexpr uint32_t kSizes = 2;     // dispatches may share counts
+
   bool (*reachable)(const DeviceTable& table);  // the next layer has the hook's functions
-  bool for_pictures = false;                    // only where final images are captured
+  uint32_t purposes = kAlways;
+
+  bool holds(Device& device) const {
+    const uint32_t wanted =
+        (device.images() ? kPictures : 0) | (device.descriptor_sizes() ? kSizes : 0);
+    return reachable(device.table()) && (purposes == kAlways || (purposes & wanted) != 0);
+  }
 };
 using DeviceHook = vk::BasicHook<DeviceCondition>;
 
@@ -59,6 +70,7 @@ const vk::HookTable& debug_utils_hooks();
 std::span<const DeviceHook> action_hooks();
 std::span<const DeviceHook> pass_hooks();
 std::span<const DeviceHook> command_buffer_hooks();
+std::span<const DeviceHook> descriptor_hooks();
 std::span<const DeviceHook> object_hooks();
 std::span<const DeviceHook> image_hooks();
 std::span<const DeviceHook> pipeline_hooks();
@@ -67,17 +79,10 @@ std::span<const DeviceHook> execution_set_hooks();
 std::span<const DeviceHook> queue_hooks();
 
 template <auto Member, typename Function>
-DeviceHook device_hook(std::string_view name, Function* function) {
-  return vk::basic_hook(name, function, DeviceCondition{[](const DeviceTable& table) {
-                          return table.*Member != nullptr;
-                        }});
-}
-// Like device_hook, but only if final images are captured.
-template <auto Member, typename Function>
-DeviceHook picture_hook(std::string_view name, Function* function) {
-  DeviceHook hook = device_hook<Member>(name, function);
-  hook.condition.for_pictures = true;
-  return hook;
+DeviceHook device_hook(std::string_view name, Function* function,
+                       uint32_t purposes = DeviceCondition::kAlways) {
+  const auto reachable = [](const DeviceTable& table) { return table.*Member != nullptr; };
+  return vk::basic_hook(name, function, DeviceCondition{reachable, purposes});
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance instance, const char* name);

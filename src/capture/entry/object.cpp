@@ -96,6 +96,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateImageView(VkDevice d, const VkImageViewCrea
   return create<&DeviceTable::CreateImageView>(d, info, a, view, [&](Device& device) {
     device.passes().add(*view, *info);
     if (device.images()) device.images()->add(*view, *info);
+    if (DescriptorSizes* sizes = device.descriptor_sizes()) sizes->add(*view, *info);
   });
 }
 
@@ -104,6 +105,7 @@ VKAPI_ATTR void VKAPI_CALL DestroyImageView(VkDevice d, VkImageView view,
   destroy<&DeviceTable::DestroyImageView>(d, view, a, [&](Device& device) {
     device.passes().remove(view);
     if (device.images()) device.images()->remove(view);
+    if (DescriptorSizes* sizes = device.descriptor_sizes()) sizes->remove(view);
   });
 }
 
@@ -175,23 +177,33 @@ std::span<const DeviceHook> object_hooks() {
   return rows;
 }
 
-// Images, if the final images of render passes are captured. Images that passes draw into are
+// Images. If the final images of render passes are captured, those that passes draw into are
 // created readable, and queries about them are answered for the changed usage.
 
 namespace {
+
+VkResult create_readable(Device& device, const VkImageCreateInfo& info,
+                         const VkAllocationCallbacks* allocator, VkImage* image) {
+  const ReadableImage readable(*device.images(), info);
+  const VkImageCreateInfo* used = readable.get();
+  VkResult result = device.table().CreateImage(device.handle(), used, allocator, image);
+  if (result < 0 && used->usage != stated_usage(info.pNext, info.usage)) {
+    used = &info;
+    result = device.table().CreateImage(device.handle(), used, allocator, image);
+  }
+  if (result == VK_SUCCESS) vk::guarded_void([&] { device.images()->add(*image, *used); });
+  return result;
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateImage(VkDevice handle, const VkImageCreateInfo* info,
                                            const VkAllocationCallbacks* allocator, VkImage* image) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
-    const ReadableImage readable(*device->images(), *info);
-    const VkImageCreateInfo* used = readable.get();
-    VkResult result = device->table().CreateImage(handle, used, allocator, image);
-    if (result < 0 && used->usage != stated_usage(info->pNext, info->usage)) {
-      used = info;
-      result = device->table().CreateImage(handle, used, allocator, image);
-    }
-    if (result == VK_SUCCESS) vk::guarded_void([&] { device->images()->add(*image, *used); });
+    const VkResult result = device->images()
+                                ? create_readable(*device, *info, allocator, image)
+                                : device->table().CreateImage(handle, info, allocator, image);
+    DescriptorSizes* const sizes = device->descriptor_sizes();
+    if (result == VK_SUCCESS && sizes) vk::guarded_void([&] { sizes->add(*image, *info); });
     return result;
   });
 }
@@ -200,7 +212,10 @@ VKAPI_ATTR void VKAPI_CALL DestroyImage(VkDevice handle, VkImage image,
                                         const VkAllocationCallbacks* allocator) {
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
-    if (image != VK_NULL_HANDLE) device->images()->remove(image);
+    if (image != VK_NULL_HANDLE) {
+      if (device->images()) device->images()->remove(image);
+      if (DescriptorSizes* sizes = device->descriptor_sizes()) sizes->remove(image);
+    }
     device->table().DestroyImage(handle, image, allocator);
   });
 }
@@ -247,10 +262,12 @@ VKAPI_ATTR VkResult VKAPI_CALL GetSwapchainImagesKHR(VkDevice handle, VkSwapchai
 }  // namespace
 
 std::span<const DeviceHook> image_hooks() {
-#define TALLY_ROW(name, suffix) picture_hook<&DeviceTable::name>("vk" #name suffix, name)
+  constexpr uint32_t kAny = DeviceCondition::kPictures | DeviceCondition::kSizes;
+#define TALLY_ROW(name, suffix) \
+  device_hook<&DeviceTable::name>("vk" #name suffix, name, DeviceCondition::kPictures)
   static const DeviceHook rows[] = {
-      TALLY_ROW(CreateImage, ""),
-      TALLY_ROW(DestroyImage, ""),
+      device_hook<&DeviceTable::CreateImage>("vkCreateImage", CreateImage, kAny),
+      device_hook<&DeviceTable::DestroyImage>("vkDestroyImage", DestroyImage, kAny),
       TALLY_ROW(GetDeviceImageMemoryRequirements, ""),
       TALLY_ROW(GetDeviceImageMemoryRequirements, "KHR"),
       TALLY_ROW(GetDeviceImageSparseMemoryRequirements, ""),

@@ -24,7 +24,8 @@ std::shared_mutex& outside_users() {
 }
 
 // The command buffers of all devices. Each one is also in its device's table.
-vk::CommandBufferIndex<CommandBuffer> indexed_command_buffers;
+vk::HandleIndex<VkCommandBuffer, CommandBuffer> indexed_command_buffers;
+vk::HandleIndex<VkDevice, Device> indexed_devices;
 
 constexpr auto kReportTimeout = std::chrono::seconds(5);
 
@@ -43,6 +44,12 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
   if (CommandBuffer* const far = indexed_command_buffers.find_far(handle)) return far;
   const std::shared_ptr<Device> device = Device::find(handle);
   return device ? device->listed_command_buffer(handle) : nullptr;
+}
+
+Device* find_device(VkDevice handle) {
+  if (Device* const near = indexed_devices.find_near(handle)) return near;
+  if (Device* const far = indexed_devices.find_far(handle)) return far;
+  return Device::find(handle).get();
 }
 
 // True if a frame ends with what a command buffer has ended. Labels that it has begun are not
@@ -474,10 +481,12 @@ std::shared_ptr<Device> Device::find(const void* dispatchable_handle) {
 
 void Device::add(std::shared_ptr<Device> device) {
   void* const key = vk::dispatch_key(device->handle());
+  indexed_devices.insert(device->handle(), device.get());
   devices().insert(key, std::move(device));
 }
 
 std::shared_ptr<Device> Device::take(VkDevice handle) {
+  indexed_devices.erase(handle);
   auto device = devices().take(vk::dispatch_key(handle));
   const std::unique_lock nobody_else(outside_users());
   return device;

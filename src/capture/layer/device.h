@@ -129,6 +129,10 @@ class Device {
   const RegionCapture& regions() const { return context_.regions(); }
   const StatisticsSetup& statistics() const { return statistics_; }
   Images* images() { return context_.images(); }
+  // Null if the sizes of descriptors never matter.
+  DescriptorSizes* descriptor_sizes() {
+    return context_.shares_counts() ? &context_.descriptor_sizes() : nullptr;
+  }
   Frames& frames() { return context_.frames(); }
   // True if what is submitted now is measured.
   bool measures() const { return !stopped() && context_.measures(); }
@@ -224,5 +228,7 @@ class Device {
 
 // Returns the state of the command buffer. Returns null if the device is not captured.
 CommandBuffer* find_command_buffer(VkCommandBuffer handle);
+// Device::find for calls that are frequent: without a lock. The device lives as long as the call.
+Device* find_device(VkDevice handle);
 
 }  // namespace tally::capture

@@ -270,6 +270,7 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   passes_.reset(continues ? info.pInheritanceInfo : nullptr);
   bound_.reset();
   push_constants_.reset();
+  sets_.reset();
   conditional_ = !primary_ && inherits_condition(info);
   labels_.clear();
   frame_labels_.clear();
@@ -366,6 +367,7 @@ void CommandBuffer::refuse_regions(const std::string& why) {
 
 void CommandBuffer::before_unknown_action(const char* name) {
   deactivate();
+  sets_.reset();
   before_other_work();
   context_.connection().message(
       store::Severity::Warning,
@@ -403,6 +405,10 @@ void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipel
   if (has_begun && bound && bound->instrumented() && context_.measures()) activate();
 }
 
+BoundSets* CommandBuffer::sets() {
+  return recording_ && context_.follows_sets() ? &sets_ : nullptr;
+}
+
 // Null: the command has no launch that others share.
 Launch* CommandBuffer::find_launch(store::Function function,
                                    std::initializer_list<int64_t> parameters,
@@ -413,13 +419,16 @@ Launch* CommandBuffer::find_launch(store::Function function,
   if (!pipeline.launches || conditional_ || !context_.shares_counts(*pipeline.launches)) {
     return nullptr;
   }
-  return pipeline.launches->find(parameters, push_constants_);
+  std::array<DescriptorSize, LaunchKey::kMaxSizes> room;
+  const auto sizes = sets_.read(pipeline.launches->sizes(), context_.descriptor_sizes(), room);
+  return pipeline.launches->find(parameters, push_constants_, sizes);
 }
 
 std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
                                                       std::initializer_list<int64_t> parameters) {
   if (contents_) contents_->add_command();
   if (!recording_) return std::nullopt;
+  if (store::function_info(function).kind == store::CallKind::Generated) sets_.reset();
   const std::shared_ptr<Pipeline>& pipeline = bound_.pipeline_for(function);
   const bool measures = context_.measures();
   const bool wanted = measures && pipeline && pipeline->instrumented();
@@ -511,6 +520,7 @@ void CommandBuffer::after_end_rendering() {
 
 void CommandBuffer::before_execute(std::span<const VkCommandBuffer> secondaries) {
   deactivate();
+  sets_.reset();
   before_other_work();
   secondaries_.assign(secondaries.begin(), secondaries.end());
 }

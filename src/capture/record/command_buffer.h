@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/record/descriptor_sizes.h"
 #include "capture/record/pass_recorder.h"
 #include "capture/record/recording.h"
 #include "capture/record/shaders.h"
@@ -301,6 +302,9 @@ class CommandBuffer {
   void push_unknown(uint32_t offset, uint32_t size) {
     if (recording_) push_constants_.push_unknown(offset, size);
   }
+  // The descriptor sets that compute shaders see. Null while they do not matter.
+  BoundSets* sets();
+
   // The commands in between run only if the device finds a value.
   void set_conditional(bool conditional) { conditional_ = conditional; }
 
@@ -369,6 +373,7 @@ class CommandBuffer {
   PassRecorder passes_;
   BoundPipelines bound_;
   PushConstants push_constants_;
+  BoundSets sets_;
   bool conditional_ = false;
   bool times_repetitions_ = false;  // all of them
   LabelStack labels_;

@@ -84,10 +84,13 @@ bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   return true;
 }
 
-Launch* Launches::find(std::initializer_list<int64_t> parameters, const PushConstants& pushed) {
+Launch* Launches::find(std::initializer_list<int64_t> parameters, const PushConstants& pushed,
+                       std::span<const uint64_t> sizes) {
   if (!trusted_.load(std::memory_order_relaxed)) return nullptr;
+  if (sizes.empty() != inputs_.sizes.empty()) return nullptr;
   LaunchKey key;
   if (!key.take(inputs_.push_constants, pushed)) return nullptr;
+  key.take(sizes);
   key.take(parameters);
   const Hash128 hash = hash_bytes(key.bytes());
   std::atomic<Launch*>& recent = recent_[hash.low % kRecent];

@@ -1,9 +1,9 @@
 // The counts of dispatches that run again with the same inputs. Where the blocks that a compute
-// shader executes depend on its workgroups and on push constants alone
-// (spirv/analysis/launch_inputs.h), a dispatch is counted once. Later ones with equal inputs run
-// the plain shader, and have the counts of the first. Some of these are counted all the same, and
-// compared: if the counts differ, all dispatches of the pipeline are counted from then on. A random
-// sample of the uncounted ones that repeat often is timed, and stands for the others.
+// shader executes depend on its workgroups, on push constants and on the sizes of images and
+// buffers alone (spirv/analysis/launch_inputs.h), a dispatch is counted once. Later ones with equal
+// inputs run the plain shader, and have the counts of the first. Some of these are counted all the
+// same, and compared: if the counts differ, all dispatches of the pipeline are counted from then
+// on. A random sample of the uncounted ones that repeat often is timed, and stands for the others.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -59,12 +59,16 @@ class PushConstants {
 bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
                        size_t block_words);
 
-// The parameters of a dispatch, and the push constants that its counts depend on.
+// The parameters of a dispatch, and the push constants and sizes that its counts depend on.
 class LaunchKey {
  public:
+  static constexpr size_t kMaxSizes = 32;
+
   // False if some of the bytes are not known.
   bool take(std::span<const spirv::LaunchInputs::Range> ranges, const PushConstants& pushed);
   void take(std::initializer_list<int64_t> parameters);
+  // At most kMaxSizes.
+  void take(std::span<const uint64_t> sizes) { append(std::as_bytes(sizes)); }
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
   bool operator==(const LaunchKey& other) const {
     return size_ == other.size_ && std::memcmp(bytes_.data(), other.bytes_.data(), size_) == 0;
@@ -75,7 +79,8 @@ class LaunchKey {
 
   static constexpr size_t kMaxParameters = 8;
 
-  std::array<std::byte, PushConstants::kMaxBytes + kMaxParameters * sizeof(int64_t)> bytes_;
+  std::array<std::byte, PushConstants::kMaxBytes + (kMaxParameters + kMaxSizes) * sizeof(uint64_t)>
+      bytes_;
   size_t size_ = 0;
 };
 
@@ -137,8 +142,11 @@ class Launches {
   explicit Launches(spirv::LaunchInputs inputs) : inputs_(std::move(inputs)) {}
 
   bool uses_subgroups() const { return inputs_.subgroups; }
-  // Null if the dispatch must be counted, whatever ran before.
-  Launch* find(std::initializer_list<int64_t> parameters, const PushConstants& pushed);
+  std::span<const spirv::LaunchInputs::Resource> sizes() const { return inputs_.sizes; }
+  // Null if the dispatch must be counted, whatever ran before. `sizes`: of the bindings of sizes(),
+  // empty where one is not known.
+  Launch* find(std::initializer_list<int64_t> parameters, const PushConstants& pushed,
+               std::span<const uint64_t> sizes = {});
   // Equal inputs had different counts.
   void distrust() { trusted_.store(false, std::memory_order_relaxed); }
 

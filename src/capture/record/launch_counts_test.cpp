@@ -27,6 +27,22 @@ TEST(Launches, equal_parameters_and_used_push_constants_are_one_launch) {
   EXPECT_NE(launches.find({4, 1, 1, 0, 0, 1}, pushed({1, 2, 3})), first);
 }
 
+TEST(Launches, equal_sizes_are_one_launch_and_without_them_there_is_none) {
+  Launches launches({.push_constants = {{0, 4}}, .sizes = {{0, 1}}});
+  const auto find = [&](std::initializer_list<uint64_t> sizes, uint32_t number = 1) {
+    return launches.find({4, 1, 1}, pushed({number}), std::span(sizes.begin(), sizes.size()));
+  };
+  Launch* const first = find({1, 640});
+  EXPECT_EQ(find({1, 640}), first);
+  EXPECT_NE(find({1, 641}), first);
+  EXPECT_NE(find({1, 640}, 2), first);
+  EXPECT_NE(find({2, 640, 640}), first);
+  EXPECT_EQ(find({}), nullptr);
+  Launches plain({});
+  const uint64_t none[] = {0};
+  EXPECT_EQ(plain.find({4, 1, 1}, {}, none), nullptr);
+}
+
 TEST(Launches, push_constants_of_several_calls_add_up) {
   Launches launches({.push_constants = {{0, spirv::LaunchInputs::kToEnd}}});
   PushConstants constants = pushed({1, 2, 3});

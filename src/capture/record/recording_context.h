@@ -20,6 +20,7 @@
 #include "capture/base/frames.h"
 #include "capture/base/sender.h"
 #include "capture/base/tables.h"
+#include "capture/record/descriptor_sizes.h"
 #include "capture/record/host_memory.h"
 #include "capture/record/images.h"
 #include "capture/record/launch_counts.h"
@@ -129,6 +130,11 @@ class RecordingContext {
   const RegionCapture& regions() const { return regions_; }
   // Null if passes are not captured by region.
   Images* images() { return images_ ? &*images_ : nullptr; }
+  DescriptorSizes& descriptor_sizes() { return descriptor_sizes_; }
+  // True if dispatches may share counts: then the sizes of descriptors can matter.
+  bool shares_counts() const { return launch_rules_.enabled; }
+  // True once they do.
+  bool follows_sets() const { return launch_rules_.enabled && shaders_.query_sizes(); }
   Frames& frames() { return frames_; }
   // True if a dispatch may get the counts of an earlier one with the same inputs.
   bool shares_counts(const Launches& launches) const {
@@ -177,6 +183,7 @@ class RecordingContext {
   ShaderObjectRegistry shader_objects_;
   ExecutionSets execution_sets_;
   PassRegistry passes_;
+  DescriptorSizes descriptor_sizes_;
   TimestampPools timestamps_;
   HostMemory host_memory_;
   const RegionCapture regions_;

@@ -108,8 +108,18 @@ void ShaderRegistry::select_named(const InternedObject& thing, const std::string
   }
 }
 
+std::shared_ptr<Module> ShaderRegistry::read(std::span<const uint32_t> words) const {
+  std::shared_ptr<Module> module = connection_.module(words);
+  const auto queries = [](const EntryPointFacts& entry) {
+    return entry.launch && !entry.launch->sizes.empty();
+  };
+  if (std::ranges::any_of(module->facts.entry_points, queries))
+    query_sizes_.store(true, std::memory_order_relaxed);
+  return module;
+}
+
 void ShaderRegistry::add_module(VkShaderModule handle, std::span<const uint32_t> words) {
-  modules_.insert(handle, connection_.module(words));
+  modules_.insert(handle, read(words));
 }
 
 std::shared_ptr<Module> ShaderRegistry::module_of(
@@ -119,7 +129,7 @@ std::shared_ptr<Module> ShaderRegistry::module_of(
       stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   if (!inline_module || !inline_module->pCode) return nullptr;
   std::shared_ptr<Module> module =
-      connection_.module({inline_module->pCode, inline_module->codeSize / sizeof(uint32_t)});
+      read({inline_module->pCode, inline_module->codeSize / sizeof(uint32_t)});
   if (const char* name = debug_name(stage); *name) connection_.name_changed(module, name);
   return module;
 }
@@ -154,7 +164,7 @@ void ShaderRegistry::refuse_replacement(const VkPipelineShaderStageCreateInfo& s
 std::shared_ptr<Module> ShaderRegistry::name_replacement(
     std::span<const uint32_t> words, const VkPipelineShaderStageCreateInfo& original) const {
   const std::shared_ptr<Module> replaced = module_of(original);
-  std::shared_ptr<Module> module = connection_.module(words);
+  std::shared_ptr<Module> module = read(words);
   const std::string title = replaced ? named_shader(*replaced, original).title() : std::string();
   if (module != replaced && module->name().empty() && module->facts.source != title)
     connection_.name_changed(module, title);

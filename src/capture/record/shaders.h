@@ -112,6 +112,9 @@ class ShaderRegistry {
  public:
   explicit ShaderRegistry(StreamConnection& connection) : connection_(connection) {}
 
+  // A compute shader that the registry has read branches on the size of a descriptor.
+  bool query_sizes() const { return query_sizes_.load(std::memory_order_relaxed); }
+
   void add_module(VkShaderModule handle, std::span<const uint32_t> words);
   void remove_module(VkShaderModule handle) { modules_.take(handle); }
   std::shared_ptr<Module> module(VkShaderModule handle) const { return modules_.find(handle); }
@@ -162,7 +165,10 @@ class ShaderRegistry {
                                       const VkPipelineShaderStageCreateInfo& stage,
                                       Specialization constants) const;
 
+  std::shared_ptr<Module> read(std::span<const uint32_t> words) const;
+
   StreamConnection& connection_;
+  mutable std::atomic<bool> query_sizes_ = false;
   vk::HandleMap<VkShaderModule, std::shared_ptr<Module>> modules_;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines_;
   std::mutex mutex_;  // guards the members below

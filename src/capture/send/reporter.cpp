@@ -278,7 +278,7 @@ void Reporter::learn(const Recording& recording, const CommandSlice& slice) {
     pipeline.launches->distrust();
     connection_.message(
         store::Severity::Error,
-        fmt::format("dispatches of pipeline {} with equal push constants have different counts: "
+        fmt::format("dispatches of pipeline {} with equal inputs have different counts: "
                     "counts reused for other dispatches may be wrong; none are reused from now on",
                     to_string(pipeline.hash)));
   }

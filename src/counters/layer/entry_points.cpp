@@ -11,7 +11,7 @@
 
 namespace tally::counters {
 
-vk::CommandBufferIndex<CommandBuffer> g_command_buffers;
+vk::HandleIndex<VkCommandBuffer, CommandBuffer> g_command_buffers;
 
 CommandBuffer* find_far_command_buffer(VkCommandBuffer handle) {
   if (CommandBuffer* const far = g_command_buffers.find_far(handle)) return far;

@@ -17,7 +17,7 @@ namespace tally::counters {
 class CommandBuffer;
 
 // The command buffers of all devices. Each one is also in its device's table.
-extern vk::CommandBufferIndex<CommandBuffer> g_command_buffers;
+extern vk::HandleIndex<VkCommandBuffer, CommandBuffer> g_command_buffers;
 
 // For those that g_command_buffers.find_near() does not find. Null for one the layer does not know.
 CommandBuffer* find_far_command_buffer(VkCommandBuffer handle);

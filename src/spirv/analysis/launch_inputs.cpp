@@ -44,6 +44,19 @@ bool is_access_chain(Op opcode) {
          opcode == Op::OpCopyObject;
 }
 
+// Asks for what follows from a descriptor alone: its first operand is the image, or a pointer to
+// the block of the buffer.
+bool is_size_query(Op opcode) {
+  return opcode == Op::OpImageQuerySize || opcode == Op::OpImageQuerySizeLod ||
+         opcode == Op::OpImageQueryLevels || opcode == Op::OpImageQuerySamples ||
+         opcode == Op::OpArrayLength;
+}
+
+// From an image to the pointer that it was loaded from.
+bool is_image_step(Op opcode) {
+  return opcode == Op::OpLoad || opcode == Op::OpImage || opcode == Op::OpSampledImage;
+}
+
 // SPV_NV_push_constant_bank: several blocks have the same offsets.
 constexpr auto kPushConstantBanks = static_cast<spv::Capability>(5423);
 
@@ -70,6 +83,9 @@ class LaunchSlice {
     }
     if (!known_) return std::nullopt;
     merge_ranges();
+    std::ranges::sort(inputs_.sizes);
+    const auto again = std::ranges::unique(inputs_.sizes);
+    inputs_.sizes.erase(again.begin(), again.end());
     return std::move(inputs_);
   }
 
@@ -127,12 +143,13 @@ class LaunchSlice {
     return static_cast<StorageClass>(type->operand(0));
   }
 
-  // Calls visit(variable) for each variable to which the pointer may point. Returns false if that
-  // is not known. `chain(id)` gets the indices on the way.
+  // Calls visit(variable) for each variable to which the pointer may point, or that may hold the
+  // image. Returns false if that is not known. `chain(id)` gets the indices on the way.
   template <typename Visit, typename Chain>
-  bool for_each_root(uint32_t pointer, const Visit& visit, const Chain& chain) {
-    std::vector<uint32_t> open{pointer};
-    std::unordered_set<uint32_t> seen{pointer};
+  bool for_each_root(uint32_t start, const Visit& visit, const Chain& chain) {
+    const bool is_pointer = storage_of(start).has_value();
+    std::vector<uint32_t> open{start};
+    std::unordered_set<uint32_t> seen{start};
     while (!open.empty()) {
       const auto definition = module_.definition(open.back());
       open.pop_back();
@@ -149,6 +166,8 @@ class LaunchSlice {
         const std::vector<uint32_t>& arguments = arguments_of(definition->result_id());
         steps_ += arguments.size();
         for (const uint32_t argument : arguments) go_to(argument);
+      } else if (!is_pointer && is_image_step(definition->opcode())) {
+        go_to(definition->operand(0));
       } else {
         return false;
       }
@@ -217,10 +236,26 @@ class LaunchSlice {
       for (size_t n = 0; n < definition->operand_count(); n += 2) want(definition->operand(n));
       return;
     }
+    if (is_size_query(opcode)) return follow_size_query(*definition);
     if (!is_computed(opcode)) return give_up();
     for_each_operand(*definition, [&](uint32_t operand, bool is_id) {
       if (is_id) want(operand);
     });
+  }
+
+  void follow_size_query(const Instruction& query) {
+    const bool known = for_each_root(
+        query.operand(0),
+        [&](const Instruction& variable) {
+          const uint32_t id = variable.result_id();
+          const auto set = module_.decoration(id, spv::Decoration::DescriptorSet);
+          const auto binding = module_.decoration(id, spv::Decoration::Binding);
+          if (!set || !binding) return give_up();
+          inputs_.sizes.push_back({*set, *binding});
+        },
+        [&](uint32_t index) { want(index); });
+    if (!known) return give_up();
+    if (query.opcode() == Op::OpImageQuerySizeLod) want(query.operand(1));
   }
 
   void follow_load(uint32_t pointer) {

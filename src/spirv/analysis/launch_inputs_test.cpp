@@ -16,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Range = LaunchInputs::Range;
+using Resource = LaunchInputs::Resource;
 
 constexpr std::string_view kLaunchDeclarations = R"(
   OpCapability Shader
@@ -23,9 +24,11 @@ constexpr std::string_view kLaunchDeclarations = R"(
   OpCapability GroupNonUniformArithmetic
   OpCapability PhysicalStorageBufferAddresses
   OpCapability Int64
+  OpCapability ImageQuery
+  OpCapability StorageImageMultisample
   %glsl = OpExtInstImport "GLSL.std.450"
   OpMemoryModel PhysicalStorageBuffer64 GLSL450
-  OpEntryPoint GLCompute %main "main" %push %buffer %uniform %shared %id %lane %private
+  OpEntryPoint GLCompute %main "main" %push %buffer %uniform %shared %id %lane %private %target %samples %textures %sampler %lists
   OpExecutionMode %main LocalSize 64 1 1
   OpDecorate %push_block Block
   OpMemberDecorate %push_block 0 Offset 0
@@ -39,6 +42,22 @@ constexpr std::string_view kLaunchDeclarations = R"(
   OpDecorate %buffer Binding 0
   OpDecorate %uniform DescriptorSet 0
   OpDecorate %uniform Binding 1
+  OpDecorate %target DescriptorSet 1
+  OpDecorate %target Binding 3
+  OpDecorate %target NonReadable
+  OpDecorate %samples DescriptorSet 1
+  OpDecorate %samples Binding 2
+  OpDecorate %samples NonWritable
+  OpDecorate %textures DescriptorSet 0
+  OpDecorate %textures Binding 7
+  OpDecorate %sampler DescriptorSet 0
+  OpDecorate %sampler Binding 8
+  OpDecorate %list ArrayStride 4
+  OpDecorate %list_block Block
+  OpMemberDecorate %list_block 0 Offset 0
+  OpMemberDecorate %list_block 1 Offset 4
+  OpDecorate %lists DescriptorSet 2
+  OpDecorate %lists Binding 5
   OpDecorate %id BuiltIn GlobalInvocationId
   OpDecorate %lane BuiltIn SubgroupLocalInvocationId
   OpDecorate %spec SpecId 0
@@ -47,6 +66,7 @@ constexpr std::string_view kLaunchDeclarations = R"(
   %u32 = OpTypeInt 32 0
   %u64 = OpTypeInt 64 0
   %f32 = OpTypeFloat 32
+  %v2 = OpTypeVector %u32 2
   %v3 = OpTypeVector %u32 3
   %zero = OpConstant %u32 0
   %one = OpConstant %u32 1
@@ -78,6 +98,27 @@ constexpr std::string_view kLaunchDeclarations = R"(
   %p_own_f32 = OpTypePointer Function %f32
   %p_numbers = OpTypePointer Function %numbers
   %p_address = OpTypePointer PhysicalStorageBuffer %u32
+  %target_image = OpTypeImage %f32 2D 0 0 0 2 Rgba8
+  %sample_image = OpTypeImage %f32 2D 0 0 1 2 Rgba8
+  %texture = OpTypeImage %f32 2D 0 0 0 1 Unknown
+  %plain_sampler = OpTypeSampler
+  %sampled = OpTypeSampledImage %texture
+  %four_textures = OpTypeArray %texture %four
+  %list = OpTypeRuntimeArray %u32
+  %list_block = OpTypeStruct %u32 %list
+  %two_lists = OpTypeArray %list_block %two
+  %p_target = OpTypePointer UniformConstant %target_image
+  %p_samples = OpTypePointer UniformConstant %sample_image
+  %p_texture = OpTypePointer UniformConstant %texture
+  %p_textures = OpTypePointer UniformConstant %four_textures
+  %p_sampler = OpTypePointer UniformConstant %plain_sampler
+  %p_list_block = OpTypePointer StorageBuffer %list_block
+  %p_lists = OpTypePointer StorageBuffer %two_lists
+  %target = OpVariable %p_target UniformConstant
+  %samples = OpVariable %p_samples UniformConstant
+  %textures = OpVariable %p_textures UniformConstant
+  %sampler = OpVariable %p_sampler UniformConstant
+  %lists = OpVariable %p_lists StorageBuffer
   %push = OpVariable %p_push_block PushConstant
   %buffer = OpVariable %p_buffer_block StorageBuffer
   %uniform = OpVariable %p_uniform_block Uniform
@@ -88,6 +129,8 @@ constexpr std::string_view kLaunchDeclarations = R"(
   %function = OpTypeFunction %void
   %u32_of_u32 = OpTypeFunction %u32 %u32
   %void_of_pointer = OpTypeFunction %void %p_own
+  %u32_of_target = OpTypeFunction %u32 %p_target
+  %u32_of_image = OpTypeFunction %u32 %target_image
 )";
 
 // A shader that branches on the number %n, which `body` computes. `functions` come after main.
@@ -181,6 +224,104 @@ TEST(LaunchInputs, memory_that_others_write_ends_it) {
     %n = OpLoad %u32 %address Aligned 4)"));
 }
 
+// The number %n is one of the image's size.
+constexpr std::string_view kSizeOfTarget = R"(
+    %image = OpLoad %target_image %target
+    %size = OpImageQuerySize %v2 %image
+    %n = OpCompositeExtract %u32 %size 1)";
+
+TEST(LaunchInputs, sizes_of_images_and_buffers_count_by_binding) {
+  const auto found = inputs_of(R"(
+    %multi = OpLoad %sample_image %samples
+    %number = OpImageQuerySamples %u32 %multi
+    %list_pointer = OpAccessChain %p_list_block %lists %one
+    %length = OpArrayLength %u32 %list_pointer 1
+    %again = OpArrayLength %u32 %list_pointer 1
+    %image = OpLoad %target_image %target
+    %size = OpImageQuerySize %v2 %image
+    %height = OpCompositeExtract %u32 %size 1
+    %a = OpIAdd %u32 %number %length
+    %b = OpIAdd %u32 %again %height
+    %n = OpIAdd %u32 %a %b)");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->sizes, ElementsAre(Resource{1, 2}, Resource{1, 3}, Resource{2, 5}));
+  EXPECT_THAT(found->push_constants, IsEmpty());
+}
+
+// The index of an array and the level are inputs of their own; all elements of the array count.
+TEST(LaunchInputs, the_size_of_a_level_needs_the_level_and_the_element) {
+  const auto size_of = [](std::string_view element, std::string_view level) {
+    return inputs_of(fmt::format(R"(
+    %memory = OpLoad %u32 %shared
+    %p = OpAccessChain %p_push %push %zero
+    %pushed = OpLoad %u32 %p
+    %texture_pointer = OpAccessChain %p_texture %textures {}
+    %image = OpLoad %texture %texture_pointer
+    %size = OpImageQuerySizeLod %v2 %image {}
+    %n = OpCompositeExtract %u32 %size 0)",
+                                 element, level));
+  };
+  const auto constant = size_of("%one", "%two");
+  ASSERT_TRUE(constant);
+  EXPECT_THAT(constant->sizes, ElementsAre(Resource{0, 7}));
+  EXPECT_THAT(constant->push_constants, IsEmpty());
+  for (const auto& pushed : {size_of("%pushed", "%two"), size_of("%one", "%pushed")}) {
+    ASSERT_TRUE(pushed);
+    EXPECT_THAT(pushed->push_constants, ElementsAre(Range{0, 4}));
+  }
+  EXPECT_FALSE(size_of("%memory", "%two"));
+  EXPECT_FALSE(size_of("%one", "%memory"));
+}
+
+TEST(LaunchInputs, images_are_followed_through_samplers_and_calls) {
+  const auto levels = inputs_of(R"(
+    %texture_pointer = OpAccessChain %p_texture %textures %one
+    %image = OpLoad %texture %texture_pointer
+    %copy = OpCopyObject %texture %image
+    %s = OpLoad %plain_sampler %sampler
+    %both = OpSampledImage %sampled %copy %s
+    %alone = OpImage %texture %both
+    %n = OpImageQueryLevels %u32 %alone)");
+  ASSERT_TRUE(levels);
+  EXPECT_THAT(levels->sizes, ElementsAre(Resource{0, 7}));
+  const auto by_pointer = inputs_of("%n = OpFunctionCall %u32 %height_of %target", "", R"(
+    %height_of = OpFunction %u32 None %u32_of_target
+    %given = OpFunctionParameter %p_target
+    %in_height_of = OpLabel
+    %image = OpLoad %target_image %given
+    %size = OpImageQuerySize %v2 %image
+    %height = OpCompositeExtract %u32 %size 1
+    OpReturnValue %height
+    OpFunctionEnd)");
+  ASSERT_TRUE(by_pointer);
+  EXPECT_THAT(by_pointer->sizes, ElementsAre(Resource{1, 3}));
+  const auto by_value = inputs_of(
+      "%loaded = OpLoad %target_image %target\n%n = OpFunctionCall %u32 %height_of %loaded", "", R"(
+    %height_of = OpFunction %u32 None %u32_of_image
+    %given = OpFunctionParameter %target_image
+    %in_height_of = OpLabel
+    %size = OpImageQuerySize %v2 %given
+    %height = OpCompositeExtract %u32 %size 1
+    OpReturnValue %height
+    OpFunctionEnd)");
+  ASSERT_TRUE(by_value);
+  EXPECT_THAT(by_value->sizes, ElementsAre(Resource{1, 3}));
+}
+
+// A descriptor heap has no bindings.
+TEST(LaunchInputs, sizes_of_what_has_no_binding_end_it) {
+  std::string text = shader_of(kSizeOfTarget);
+  const auto inputs = [](const std::string& shader) {
+    const auto words = test::assemble(shader);
+    const Module module = test::parsed(words);
+    return launch_inputs(module, module.entry_points().front());
+  };
+  EXPECT_TRUE(inputs(text));
+  const std::string_view decoration = "OpDecorate %target Binding 3";
+  text.erase(text.find(decoration), decoration.size());
+  EXPECT_FALSE(inputs(text));
+}
+
 TEST(LaunchInputs, what_depends_on_the_active_invocations_ends_it) {
   EXPECT_FALSE(inputs_of(R"(
     %elected = OpGroupNonUniformElect %bool %three
@@ -202,7 +343,10 @@ TEST(LaunchInputs, push_constants_in_banks_end_it) {
   const auto inputs = [](const std::string& text) {
     // No tool here knows the capability, so it takes the place of another one.
     auto words = test::assemble(text);
-    std::ranges::replace(words, static_cast<uint32_t>(spv::Capability::GroupNonUniformQuad), 5423u);
+    const test::Words quad = test::instruction(
+        spv::Op::OpCapability, {static_cast<uint32_t>(spv::Capability::GroupNonUniformQuad)});
+    const auto found = std::ranges::search(words, quad);
+    if (!found.empty()) found[1] = 5423;
     const Module module = test::parsed(words);
     return launch_inputs(module, module.entry_points().front());
   };
