@@ -74,6 +74,13 @@ TEST(CaptureWithCounters, a_dispatch_repeats_another_if_its_counts_can_be_no_oth
             "4 R4 5 8 4 6 8 R5 R4 7 R8 R4 7 R8 R8 14 R16");
 }
 
+TEST(CaptureWithCounters, a_dispatch_repeats_another_with_descriptors_of_the_same_sizes) {
+  const Session session({.scenario = "sizes", .environment = kExecutionsOnly, .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no pushed descriptors";
+  EXPECT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_EQ(loops_of_commands(session), "36 36 R36 38 37 R37 36 R36 38 37 R37");
+}
+
 TEST(CaptureWithCounters, a_dispatch_repeats_none_if_others_pushed_over_its_constants) {
   const Session session = run({.scenario = "pushed_for_others", .environment = kExecutionsOnly});
   auto environment = kExecutionsOnly;

@@ -33,7 +33,8 @@ class Generator : private ProgramText {
     }
     std::string functions;
     for (uint32_t f = 0; f < function_count_; ++f) functions += make_function(f);
-    program_.text = header_of(kind_) + globals_of(kind_) + constants() + main_of(kind_) + functions;
+    program_.text = header_of(kind_) + globals_of(kind_) + constants() +
+                    (launch_ ? launch_->main() : main_of(kind_)) + functions;
     return program_;
   }
 

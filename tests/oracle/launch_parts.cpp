@@ -7,6 +7,9 @@ namespace tally::test {
 LaunchParts::LaunchParts(ProgramText& text) : text_(text) {
   const uint32_t kind = text_.pick(6);
   leaks_ = kind < 2 ? 0 : kind < 5 ? 1 : 1 + text_.pick(4);
+  if (text_.pick(2)) return;
+  mostly_sizes_ = true;
+  if (text_.pick(3)) leaks_ = 0;
 }
 
 std::string LaunchParts::header() {
@@ -147,9 +150,57 @@ OpDecorate %spec1 SpecId 11
 )";
 }
 
+namespace {
+
+// A loop that goes on as often as a sum of all sizes says, each with a weight of its own.
+std::string loop_of_sizes() {
+  std::string text = R"(%first_size = OpImageQuerySize %uvec2 %first_image
+%second_size = OpImageQuerySize %uvec2 %second_image
+%whole_texture = OpLoad %texture_type %texture
+%texture_size = OpImageQuerySizeLod %uvec3 %whole_texture %c1
+%size0 = OpCompositeExtract %uint %first_size 0
+%size1 = OpCompositeExtract %uint %first_size 1
+%size2 = OpCompositeExtract %uint %second_size 0
+%size3 = OpCompositeExtract %uint %second_size 1
+%size4 = OpCompositeExtract %uint %texture_size 0
+%size5 = OpCompositeExtract %uint %texture_size 1
+%size6 = OpCompositeExtract %uint %texture_size 2
+%size7 = OpImageQueryLevels %uint %whole_texture
+%first_list = OpAccessChain %buffer_block %lists %c0
+%size8 = OpArrayLength %uint %first_list 0
+%second_list = OpAccessChain %buffer_block %lists %c1
+%size9 = OpArrayLength %uint %second_list 0
+%size10 = OpArrayLength %uint %last_list 0
+%sum0 = OpIMul %uint %size0 %c1
+)";
+  constexpr int kWeights[] = {1, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31};
+  for (int i = 1; i < 11; ++i) {
+    text += fmt::format(
+        "%weighted{0} = OpIMul %uint %size{0} %c{1}\n"
+        "%sum{0} = OpIAdd %uint %sum{2} %weighted{0}\n",
+        i, kWeights[i], i - 1);
+  }
+  return text + R"(%times = OpUMod %uint %sum10 %c61
+OpBranch %sizes_header
+%sizes_header = OpLabel
+%k = OpPhi %uint %c0 %start %next_k %sizes_next
+OpLoopMerge %sizes_end %sizes_next None
+OpBranch %sizes_test
+%sizes_test = OpLabel
+%goes_on = OpULessThan %bool %k %times
+OpBranchConditional %goes_on %sizes_next %sizes_end
+%sizes_next = OpLabel
+%next_k = OpIAdd %uint %k %c1
+OpBranch %sizes_header
+%sizes_end = OpLabel
+)";
+}
+
+}  // namespace
+
 // Each invocation has a place in the first 1,024 words of the buffer. Others only read what
 // follows.
-std::string LaunchParts::main() {
+std::string LaunchParts::main() const {
   return R"(%main = OpFunction %void None %void_function
 %start = OpLabel
 %ids = OpLoad %uvec3 %global_id
@@ -179,7 +230,8 @@ OpStore %sum %reduced
 %some_data = OpLoad %uint %data
 %more_data = OpIAdd %uint %some_data %texel
 OpStore %data %more_data
-%mixed = OpIMul %uint %x %c29
+)" + (mostly_sizes_ ? loop_of_sizes() : std::string()) +
+         R"(%mixed = OpIMul %uint %x %c29
 %result = OpFunctionCall %uint %f0 %mixed
 %end_data = OpLoad %uint %data
 %out = OpBitwiseXor %uint %result %end_data
@@ -263,7 +315,12 @@ std::string LaunchParts::input() {
   const auto component = [&](const char* variable, uint32_t n) {
     return text_.let("OpCompositeExtract %uint {} {}", text_.let("OpLoad %uvec3 {}", variable), n);
   };
-  switch (text_.pick(22)) {
+  if (mostly_sizes_ && text_.pick(3)) {
+    const uint32_t element = text_.pick(3);
+    return size(element == 2 ? masked(load("%push_uint", "%push %c0"), 1)
+                             : fmt::format("%c{}", element));
+  }
+  switch (text_.pick(18)) {
     case 0:
       return load("%push_uint", "%push %c0");
     case 1:
@@ -298,11 +355,8 @@ std::string LaunchParts::input() {
     case 14:
       return load("%private_uint", fmt::format("%array %c{}", text_.pick(4)));
     case 15:
-    case 16:
-    case 17:
-    case 18:
       return size(fmt::format("%c{}", text_.pick(2)));
-    case 19:
+    case 16:
       return size(masked(load("%push_uint", "%push %c0"), 1));
     default:
       return component("%global_id", text_.pick(2));

@@ -19,7 +19,7 @@ class LaunchParts {
   // The parts of the module around the generated functions.
   static std::string header();
   static std::string globals();
-  static std::string main();
+  std::string main() const;
 
   // Emits instructions without a branch.
   void statement();
@@ -39,7 +39,8 @@ class LaunchParts {
   bool leaks();
 
   ProgramText& text_;
-  uint32_t leaks_ = 0;  // numbers from memory that still go to %v
+  uint32_t leaks_ = 0;         // numbers from memory that still go to %v
+  bool mostly_sizes_ = false;  // so are the inputs, and the entry point loops as they say
 };
 
 }  // namespace tally::test

@@ -75,6 +75,7 @@ class Launched {
     if (const std::string why = validate(code); !why.empty()) throw std::runtime_error(why);
     pushes_ = {sized_.can_push() && pick(3) == 0, sized_.can_push() && pick(2) == 0};
     make_pipelines(code, seed);
+    only_sizes_ = pick(2) == 0;
     usual_ = some_words();
     usual_groups_ = some_groups();
     values_.clear();
@@ -131,10 +132,11 @@ class Launched {
   Words next_words() {
     Words words = usual_;
     const Words others = some_words();
-    if (const uint32_t word = pick(30); word < words.size()) words[word] = others[word];
+    const uint32_t word = pick(30);
+    if (!only_sizes_ && word < words.size()) words[word] = others[word];
     return words;
   }
-  Groups next_groups() { return pick(4) ? usual_groups_ : some_groups(); }
+  Groups next_groups() { return only_sizes_ || pick(4) ? usual_groups_ : some_groups(); }
 
   // Pushes all words, or only those that change.
   void push(VkCommandBuffer commands, VkPipelineLayout layout, std::optional<Words>& pushed) {
@@ -156,7 +158,7 @@ class Launched {
   }
 
   void dispatch(VkCommandBuffer commands, std::optional<Words>& pushed) {
-    const bool second = pick(4) == 0;
+    const bool second = pick(only_sizes_ ? 8 : 4) == 0;
     const bool pushes = pushes_[second];
     const VkPipelineLayout layout = layouts_[pushes];
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_[second]);
@@ -175,7 +177,7 @@ class Launched {
       pushed.reset();
     }
     const Groups groups = next_groups();
-    switch (pick(10)) {
+    switch (pick(only_sizes_ ? 30 : 10)) {
       case 0:
         vkCmdDispatchIndirect(commands, groups_, 0);
         break;
@@ -270,6 +272,7 @@ class Launched {
   std::optional<bool> bound_;     // the command buffer has set 1; true: it was pushed
   RandomProgram program_;
   std::array<Pipeline, 2> pipelines_;
+  bool only_sizes_ = false;  // dispatches mostly differ in nothing else
   Words usual_{};
   Groups usual_groups_{};
   std::vector<VkCommandBuffer> used_;

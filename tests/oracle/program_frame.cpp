@@ -79,7 +79,6 @@ std::string globals_of(ProgramKind kind) {
 }
 
 std::string main_of(ProgramKind kind) {
-  if (kind == ProgramKind::Launch) return LaunchParts::main();
   std::string text = "%main = OpFunction %void None %void_function\n%start = OpLabel\n";
   if (kind == ProgramKind::Fragment) {
     text +=

@@ -13,7 +13,8 @@ namespace tally::test {
 std::string header_of(ProgramKind kind);
 // Further decorations, types, constants and variables.
 std::string globals_of(ProgramKind kind);
-// The entry point: calls %f0 with the invocation's inputs and writes the result.
+// The entry point: calls %f0 with the invocation's inputs and writes the result. Launch programs
+// have another one (launch_parts.h).
 std::string main_of(ProgramKind kind);
 
 }  // namespace tally::test

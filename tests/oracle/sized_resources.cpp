@@ -13,6 +13,7 @@ namespace {
 constexpr VkDescriptorType kStorageImage = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
                            kTexture = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
                            kBuffer = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+constexpr VkDeviceSize kOffset = 256;  // every device allows it
 
 }  // namespace
 
@@ -28,7 +29,7 @@ std::vector<const char*> SizedResources::extensions_of(const Context& context) {
 SizedResources::SizedResources(Context& context, Pick pick)
     : context_(context), pick_(std::move(pick)), device_(context.device()) {
   for (uint32_t i = 0; i < kImages; ++i) images_.push_back(make_image(i));
-  for (uint32_t i = 0; i < kBuffers; ++i) buffers_[i] = Buffer(context, 64 + 52 * i);
+  for (uint32_t i = 0; i < kBuffers; ++i) buffers_[i] = Buffer(context, kOffset + 64 + 52 * i);
   const VkDescriptorSetLayoutBinding bindings[] = {
       {0, kStorageImage, 2, VK_SHADER_STAGE_COMPUTE_BIT, nullptr},
       {1, kTexture, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr},
@@ -167,18 +168,30 @@ void SizedResources::make_views() {
   }
 }
 
-SizedResources::Contents SizedResources::some_contents(bool usual) {
-  const auto pick = [&](uint32_t below) { return usual ? 1 : pick_(below); };
+SizedResources::Contents SizedResources::some_contents(uint32_t unusual) {
+  uint32_t element = 0;
+  const auto next = [&] { return (unusual >> element++ & 1) != 0; };
   Contents contents;
-  for (VkDescriptorImageInfo& image : contents.images)
-    image = {VK_NULL_HANDLE, storage_views_[pick(kImages * kLevels)], VK_IMAGE_LAYOUT_GENERAL};
-  contents.texture = {VK_NULL_HANDLE, textures_[pick(kImages * 2)], VK_IMAGE_LAYOUT_GENERAL};
+  for (VkDescriptorImageInfo& image : contents.images) {
+    const uint32_t view = next() ? pick_(kImages * kLevels) : 1;
+    image = {VK_NULL_HANDLE, storage_views_[view], VK_IMAGE_LAYOUT_GENERAL};
+  }
+  const uint32_t texture = next() ? pick_(kImages * 2) : 1;
+  contents.texture = {VK_NULL_HANDLE, textures_[texture], VK_IMAGE_LAYOUT_GENERAL};
   for (Contents::Element& one : contents.buffers) {
-    const Buffer& buffer = buffers_[pick(kBuffers)];
-    const bool whole = pick(3) == 1;
-    one.buffer = {buffer, 0, whole ? VK_WHOLE_SIZE : 4 * (1 + VkDeviceSize{pick(16)})};
+    one.buffer = one.skipped = {buffers_[1], 0, VK_WHOLE_SIZE};
+    if (!next()) continue;
+    one.buffer.buffer = buffers_[pick_(kBuffers)];
+    one.buffer.offset = pick_(2) * kOffset;
+    if (pick_(2)) one.buffer.range = 4 * (1 + VkDeviceSize{pick_(16)});
   }
   return contents;
+}
+
+// Mostly the usual ones, or all but one.
+SizedResources::Contents SizedResources::next_contents() {
+  const uint32_t kind = pick_(8);
+  return some_contents(kind < 3 ? 0 : kind < 7 ? 1u << pick_(kElements) : pick_(1u << kElements));
 }
 
 std::vector<VkWriteDescriptorSet> SizedResources::writes_of(const Contents& contents,
@@ -216,6 +229,7 @@ VkDescriptorSet SizedResources::new_set() {
 }
 
 void SizedResources::fill(VkDescriptorSet set, const Contents& contents) {
+  if (pick_(3) == 0) fill(set, next_contents());  // replaced
   const auto update = [&](const std::vector<VkWriteDescriptorSet>& writes) {
     vkUpdateDescriptorSets(device_, static_cast<uint32_t>(writes.size()), writes.data(), 0,
                            nullptr);
@@ -224,7 +238,7 @@ void SizedResources::fill(VkDescriptorSet set, const Contents& contents) {
     case 0:
       vkUpdateDescriptorSetWithTemplate(device_, set, template_, &contents);
       break;
-    case 1: {  // from another set; the buffers of both bindings at once
+    case 1: {  // copies from another set, of the buffers of both bindings at once
       const VkDescriptorSet from = new_set();
       update(writes_of(contents, from, pick_(2)));
       const auto copy = [&](uint32_t binding, uint32_t element, uint32_t count) {
@@ -240,8 +254,6 @@ void SizedResources::fill(VkDescriptorSet set, const Contents& contents) {
       };
       const VkCopyDescriptorSet copies[] = {copy(0, 0, 1), copy(0, 1, 1), copy(1, 0, 1),
                                             copy(2, 0, 3)};
-      // The copies replace these.
-      update(writes_of(some_contents(false), set, pick_(2)));
       vkUpdateDescriptorSets(device_, 0, nullptr, 4, copies);
       break;
     }

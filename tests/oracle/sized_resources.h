@@ -42,7 +42,7 @@ class SizedResources {
   void bind(VkCommandBuffer commands, VkPipelineLayout layout, bool pushed);
 
  private:
-  static constexpr uint32_t kImages = 3, kLevels = 3, kBuffers = 4;
+  static constexpr uint32_t kImages = 3, kLevels = 3, kBuffers = 4, kElements = 6;
 
   using Template = Handle<VkDescriptorUpdateTemplate, vkDestroyDescriptorUpdateTemplate>;
   struct Image {
@@ -56,7 +56,7 @@ class SizedResources {
     VkDescriptorImageInfo texture{};
     struct Element {
       VkDescriptorBufferInfo buffer{};
-      uint64_t padding[2] = {~uint64_t{0}, ~uint64_t{0}};
+      VkDescriptorBufferInfo skipped{};  // by the stride of templates
     } buffers[3];
   };
 
@@ -65,8 +65,9 @@ class SizedResources {
   // A template for set 1 of a pipeline layout or, with a null handle, for sets.
   Template make_template(const std::vector<VkDescriptorUpdateTemplateEntry>& entries,
                          VkPipelineLayout pushed) const;
-  Contents some_contents(bool usual);
-  Contents next_contents() { return some_contents(pick_(3) != 0); }
+  // A bit for each element that may be another one than usual.
+  Contents some_contents(uint32_t unusual);
+  Contents next_contents();
   // Valid until the next call.
   std::vector<VkWriteDescriptorSet> writes_of(const Contents& contents, VkDescriptorSet set,
                                               bool by_element);

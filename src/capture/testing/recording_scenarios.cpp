@@ -1,5 +1,6 @@
 #include "capture/testing/recording_scenarios.h"
 
+#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -7,6 +8,7 @@
 #include "capture/testing/painter.h"
 #include "launched.comp.h"
 #include "launched_by_memory.comp.h"
+#include "sized.comp.h"
 #include "specialized.comp.h"
 #include "triangle.tesc.h"
 #include "triangle.tese.h"
@@ -370,6 +372,110 @@ void launches(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
+// Each dispatch in a submission of its own: of a shader that loops as often as its image is wide
+// and its buffer is long.
+void sizes(Context& first) {
+  if (!first.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) std::exit(77);
+  Context context({.device_extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}});
+  const VkDescriptorSetLayoutBinding bindings[] = {
+      {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr},
+      {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr}};
+  const SetLayout push_layout =
+      make_set_layout(context, bindings, VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
+  const Buffer values(context, 4096);
+  std::vector<Image> images;
+  for (const uint32_t width : {3u, 3u, 5u}) {
+    images.emplace_back(context, ImageInfo{.extent = {width, 2},
+                                           .format = VK_FORMAT_R32_UINT,
+                                           .usage = VK_IMAGE_USAGE_STORAGE_BIT});
+    context.run([&](VkCommandBuffer commands) {
+      change_layout(commands, images.back(), VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+    });
+  }
+  const auto image = [&](size_t i) {
+    return VkDescriptorImageInfo{VK_NULL_HANDLE, images[i].view(), VK_IMAGE_LAYOUT_GENERAL};
+  };
+  const auto words = [&](VkDeviceSize count) {
+    return VkDescriptorBufferInfo{values, 0, 4 * count};
+  };
+  // The layer follows sets from the first module on that branches on sizes.
+  std::vector<PipelineLayout> layouts;
+  std::vector<Pipeline> pipelines;
+  std::vector<DescriptorSet> sets;
+  const DescriptorSet before(context, bindings);
+  for (const VkDescriptorSetLayout layout : {before.layout(), push_layout.get()}) {
+    layouts.push_back(make_pipeline_layout(context, {&layout, 1}));
+    pipelines.push_back(make_compute_pipeline(
+        context, {{VK_SHADER_STAGE_COMPUTE_BIT, sized_comp}, layouts.back()}));
+  }
+  const auto run = [&](bool pushed, const std::function<void(VkCommandBuffer)>& bind) {
+    context.run([&](VkCommandBuffer commands) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[pushed]);
+      bind(commands);
+      vkCmdDispatch(commands, 1, 1, 1);
+      full_barrier(commands);
+    });
+  };
+  const auto run_set = [&](const DescriptorSet& set) {
+    run(false, [&](VkCommandBuffer commands) { set.bind(commands, layouts[0]); });
+  };
+  const auto set_of = [&](const VkDescriptorImageInfo& of_image,
+                          const VkDescriptorBufferInfo& buffer) -> DescriptorSet& {
+    DescriptorSet& set = sets.emplace_back(context, bindings);
+    set.write(0, &of_image);
+    set.write(1, &buffer);
+    return set;
+  };
+  sets.reserve(8);
+  const VkDescriptorImageInfo narrow = image(0), also_narrow = image(1), wide = image(2);
+  const VkDescriptorBufferInfo short_one = words(32), long_one = words(33);
+  before.write(0, &narrow);
+  before.write(1, &short_one);
+  run_set(before);  // its sizes are not known
+  DescriptorSet& usual = set_of(narrow, short_one);
+  run_set(usual);
+  run_set(set_of(also_narrow, short_one));  // repeats
+  run_set(set_of(wide, short_one));
+  usual.write(1, &long_one);
+  run_set(usual);
+  run_set(set_of(also_narrow, long_one));  // repeats
+  const auto push = [&](const VkDescriptorImageInfo& of_image,
+                        const VkDescriptorBufferInfo& buffer) {
+    VkWriteDescriptorSet writes[2] = {{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET},
+                                      {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET}};
+    for (uint32_t i = 0; i < 2; ++i) {
+      writes[i].dstBinding = i;
+      writes[i].descriptorCount = 1;
+      writes[i].descriptorType = bindings[i].descriptorType;
+    }
+    writes[0].pImageInfo = &of_image;
+    writes[1].pBufferInfo = &buffer;
+    run(true, [&](VkCommandBuffer commands) {
+      context.function<PFN_vkCmdPushDescriptorSetKHR>("vkCmdPushDescriptorSetKHR")(
+          commands, VK_PIPELINE_BIND_POINT_COMPUTE, layouts[1], 0, 2, writes);
+    });
+  };
+  push(narrow, short_one);
+  push(also_narrow, short_one);  // repeats
+  push(wide, short_one);
+  // Another view may get the handle.
+  images[2] = Image();
+  images[2] = Image(context, ImageInfo{.extent = {4, 2},
+                                       .format = VK_FORMAT_R32_UINT,
+                                       .usage = VK_IMAGE_USAGE_STORAGE_BIT});
+  context.run([&](VkCommandBuffer commands) {
+    change_layout(commands, images[2], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+  });
+  push(image(2), short_one);
+  // In a secondary command buffer.
+  const VkCommandBuffer secondary = context.begin_secondary();
+  vkCmdBindPipeline(secondary, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[0]);
+  usual.bind(secondary, layouts[0]);
+  vkCmdDispatch(secondary, 1, 1, 1);  // repeats
+  check(vkEndCommandBuffer(secondary));
+  context.run([&](VkCommandBuffer commands) { vkCmdExecuteCommands(commands, 1, &secondary); });
+}
+
 // Push constants of a layout for another stage, at the place of those for the dispatch, come after
 // these. Drivers may keep those of each stage apart, or not.
 void pushed_for_others(Context& context) {
@@ -473,6 +579,7 @@ const Scenarios& recording_scenarios() {
                                       {"timed", timed},
                                       {"launches", launches},
                                       {"pushed_for_others", pushed_for_others},
+                                      {"sizes", sizes},
                                       {"often", often},
                                       {"often_everywhere", often_everywhere},
                                       {"conditional", conditional}};
