@@ -84,8 +84,8 @@ class LaunchSlice {
     if (!known_) return std::nullopt;
     merge_ranges();
     std::ranges::sort(inputs_.sizes);
-    const auto again = std::ranges::unique(inputs_.sizes);
-    inputs_.sizes.erase(again.begin(), again.end());
+    inputs_.sizes.erase(std::unique(inputs_.sizes.begin(), inputs_.sizes.end()),
+                        inputs_.sizes.end());
     return std::move(inputs_);
   }
 

@@ -345,8 +345,8 @@ TEST(LaunchInputs, push_constants_in_banks_end_it) {
     auto words = test::assemble(text);
     const test::Words quad = test::instruction(
         spv::Op::OpCapability, {static_cast<uint32_t>(spv::Capability::GroupNonUniformQuad)});
-    const auto found = std::ranges::search(words, quad);
-    if (!found.empty()) found[1] = 5423;
+    const auto found = std::search(words.begin(), words.end(), quad.begin(), quad.end());
+    if (found != words.end()) found[1] = 5423;
     const Module module = test::parsed(words);
     return launch_inputs(module, module.entry_points().front());
   };
