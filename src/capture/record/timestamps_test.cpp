@@ -28,12 +28,14 @@ DeviceTable logging_table() {
 
 // Records two dispatches. The names are those of the commands, in order.
 class TwoDispatches : public testing::Test {
+ public:
+  ~TwoDispatches() override { pools_.destroy_all(); }
+
  protected:
   explicit TwoDispatches(bool held_by_barriers = true)
       : table_(logging_table()), pools_(nullptr, table_, {.held_by_barriers = held_by_barriers}) {
     written.clear();
   }
-  ~TwoDispatches() override { pools_.destroy_all(); }
 
   template <typename Between>
   std::string record(Between between) {

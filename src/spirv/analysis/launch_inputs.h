@@ -27,7 +27,7 @@ struct LaunchInputs {
   // A binding whose descriptors are asked for sizes, levels or samples: any of its elements.
   struct Resource {
     uint32_t set = 0, binding = 0;
-    auto operator<=>(const Resource&) const = default;
+    auto operator<=>(const Resource&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   std::vector<Range> push_constants;  // ascending, apart
