@@ -1,8 +1,5 @@
 // Descriptor sets, the layouts and buffers that they are made of, and what binds them: for
 // dispatches that depend on the sizes of what is bound (record/descriptor_sizes.h).
-
-#include <type_traits>
-
 #include "capture/entry/entry.h"
 #include "vk/own_call.h"
 

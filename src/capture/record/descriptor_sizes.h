@@ -158,7 +158,7 @@ class DescriptorSizes {
 };
 
 // The sets that a command buffer has bound for compute shaders. A set is looked up when a dispatch
-// asks for it, so binding one costs little. Vulkan forbids to change or free a bound set before the
+// asks for it, so binding one costs little. A bound set must not be changed or freed before the
 // commands that use it have been executed, so it has the same sizes then.
 class BoundSets {
  public:
