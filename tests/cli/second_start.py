@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The second start of a program compiles nothing: what Tally makes of a shader is the same in each process, so the driver finds it in
-its cache. second_start.py TALLY MEMORY_APP CAPTURE_CLIENT, on the environment's driver, which has a cache of Mesa.
+its cache. second_start.py TALLY MEMORY_APP LANTERNS, on the environment's driver, which has a cache of Mesa.
 """
 import os
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-TALLY, MEMORY_APP, CLIENT = (os.path.abspath(path) for path in sys.argv[1:4])
+TALLY, MEMORY_APP, LANTERNS = (os.path.abspath(path) for path in sys.argv[1:4])
 # Whatever changes the code: each kind of site, and addresses of memory of the layer.
 OPTIONS = [[], ["--branches"], ["--loops"], ["--values"], ["--clocks"], ["--memory"], ["--memory=32"], ["--regions"]]
 
@@ -39,7 +39,7 @@ class SecondStart(unittest.TestCase):
         self.check([MEMORY_APP, "coalesced"])
 
     def test_compiles_no_draw_that_counts(self):
-        self.check([CLIENT, "render_pass"])
+        self.check([LANTERNS, "--frames", "1", "--size", "64x36"])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,20 @@ constexpr Workaround kWorkarounds[] = {
                    "with the array",
      .reproduction = "`known_answers_test --gtest_filter='SmallPushConstants.*'`",
      .goes = "when `lp_fs_linear_run` checks the size of its array"},
+    {.flag = &DriverProfile::counts_invocations,
+     .name = "counts_invocations",
+     .driver = kLlvmpipe,
+     .driver_name = "llvmpipe",
+     .from = VK_MAKE_API_VERSION(0, 25, 0, 0),  // 22.3 counts blocks of fragments
+     .also = [](const PhysicalDevice& gpu) { return gpu.statistics_query && gpu.host_query_reset; },
+     .seen = "25.0.7, 26.2.6",
+     .driver_does = "always counts the invocations of vertex and fragment shaders, exactly, and "
+                    "executes an atomic operation in a slow loop over its lanes",
+     .layer_does = "draws whose shaders only need a counter of their invocations run the plain "
+                   "pipeline within a pipeline statistics query",
+     .reproduction = "`TALLY_PROGRAMS_DRIVER=lavapipe-new tests/programs/check --costs FILE "
+                     "build/release/bin vkcube`",
+     .goes = "when atomic operations are as fast"},
     {.flag = &DriverProfile::drops_overdraw,
      .name = "drops_overdraw",
      .driver = kLlvmpipe,

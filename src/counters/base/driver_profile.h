@@ -16,6 +16,7 @@ struct PhysicalDevice;
 struct DriverProfile {
   bool adds_up_in_workgroups = false;
   bool adds_up_push_constants = false;  // LayoutRules::guard
+  bool counts_invocations = false;      // InvocationQueries
   bool drops_overdraw = false;
   bool hangs_in_subgroup_traces = false;
   bool hangs_on_discards = false;

@@ -186,6 +186,7 @@ TEST_F(PhysicalDeviceTest, a_driver_has_the_workarounds_of_its_own_rows) {
     PhysicalDevice gpu;
     gpu.driver_id = row.driver;
     gpu.properties.limits.maxPushConstantsSize = 256;
+    gpu.statistics_query = gpu.host_query_reset = true;
     gpu.mesa_version = row.from;
     EXPECT_TRUE(driver_profile(gpu).*row.flag) << row.name;
     gpu.driver_id = VK_DRIVER_ID_MESA_RADV;

@@ -262,7 +262,12 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
   auto state = std::make_unique<DeviceState>(
       context, make_memory_context(creation), needs, rules, make_instrumenter_options(creation),
       make_shard_table(creation), creation.compile_threads());
-  if (needs.instrumentation && state->memory.context.gathers) {
+  if (creation.driver_counts_draws()) {
+    state->instrumentation.invocations =
+        std::make_unique<InvocationQueries>(handle_, next_, creation.has_one_queue());
+  }
+  if (needs.instrumentation &&
+      (state->memory.context.gathers || state->instrumentation.invocations)) {
     state->instrumentation.gather =
         std::make_unique<RecordGather>(handle_, next_, push_offsets(rules, 0));
   }
@@ -275,7 +280,8 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
         state->context, state->memory, push_offsets(rules, 0), creation.emulated_queries());
     if (creation.driver_counts_samples()) {
       state->queries->occlusion =
-          std::make_unique<OcclusionPool>(handle_, next_, gpu_.precise_occlusion);
+          std::make_unique<OwnQueries>(handle_, next_, VK_QUERY_TYPE_OCCLUSION, 0,
+                                       gpu_.precise_occlusion ? VK_QUERY_CONTROL_PRECISE_BIT : 0);
     }
     if (creation.emulated_queries().timestamps) {
       state->queries->clock =

@@ -5,6 +5,7 @@
 #include <span>
 #include <thread>
 
+#include "counters/base/driver_profile.h"
 #include "counters/features/regions/state.h"
 #include "counters/memory/chunk.h"
 
@@ -73,6 +74,7 @@ struct FeatureNeeds {
   bool timestamps = false;             // emulated timestamps
   bool conditional_rendering = false;  // the layer records conditional rendering
   bool host_query_reset = false;       // the layer resets queries of the driver
+  bool statistics_query = false;       // the driver counts draws
   bool sm_builtins = false;            // vertex shaders read their multiprocessor
   bool cache_control = false;          // the layer asks whether pipelines are in a cache
 };
@@ -96,6 +98,7 @@ void enable_core_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   features.vertexPipelineStoresAndAtomics = VK_TRUE;
   features.fragmentStoresAndAtomics = VK_TRUE;
   if (needs.gpu.int64) features.shaderInt64 = VK_TRUE;
+  if (needs.statistics_query) features.pipelineStatisticsQuery = VK_TRUE;
   // Allows fragment shaders to read the layer.
   if (needs.regions && needs.gpu.geometry_shader) features.geometryShader = VK_TRUE;
 }
@@ -320,7 +323,8 @@ void DeviceCreation::enable_needs() {
               .regions = regions_enabled(),
               .timestamps = emulated_queries_.timestamps,
               .conditional_rendering = conditional_rendering(),
-              .host_query_reset = driver_counts_samples(),
+              .host_query_reset = driver_counts_samples() || driver_counts_draws(),
+              .statistics_query = driver_counts_draws(),
               .sm_builtins = sm_builtins(),
               .cache_control = compile_threads() != 0});
   const auto* libraries = copy_.read<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
@@ -336,6 +340,11 @@ void DeviceCreation::enable_needs() {
   if (record_memory_ == RecordMemory::Device && !add_transfer_queue()) {
     record_memory_ = RecordMemory::Host;
   }
+}
+
+bool DeviceCreation::driver_counts_draws() const {
+  return instrumentation_enabled() && !emulated_queries_.any() &&
+         options_.record_memory != RecordMemory::Device && driver_profile(gpu_).counts_invocations;
 }
 
 // On a CPU device, machine code is mostly made for the first draw, and draws need the processors.
@@ -355,6 +364,10 @@ std::vector<uint32_t> DeviceCreation::queue_families() const {
     }
   }
   return families;
+}
+
+bool DeviceCreation::has_one_queue() const {
+  return copy_.queues().size() == 1 && copy_.queues().front().queueCount == 1;
 }
 
 std::optional<QueuePlace> DeviceCreation::compute_queue() const {

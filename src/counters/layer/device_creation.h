@@ -130,6 +130,10 @@ class DeviceCreation {
     return gpu_.sm_builtins && emulated_queries_.counts_shaders() && !instrumentation_enabled() &&
            !emulated_queries_.performance && !emulated_queries_.performance_intel;
   }
+  // True if pipeline statistics queries of the driver may count draws.
+  bool driver_counts_draws() const;
+  // True if the application has one queue.
+  bool has_one_queue() const;
   // How many threads of the layer may compile pipelines while the application goes on.
   uint32_t compile_threads() const;
   RecordMemory record_memory() const { return record_memory_; }

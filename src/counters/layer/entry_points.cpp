@@ -79,6 +79,9 @@ bool applies(const Device& device, HookCondition condition) {
       return device.regions() != nullptr;
     case HookCondition::Queries:
       return device.queries() != nullptr;
+    case HookCondition::QueryPools:
+      return device.queries() != nullptr ||
+             (device.state() && device.state()->instrumentation.invocations);
     case HookCondition::Passes:
       return device.regions() != nullptr || device.queries() != nullptr;
     case HookCondition::Rendering:

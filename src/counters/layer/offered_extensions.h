@@ -29,7 +29,8 @@ enum class HookCondition : uint8_t {
   Regions,                   // counters by region are enabled
   Queries,                   // the layer emulates queries
   Passes,                    // Regions or Queries
-  Rendering,                 // Passes, or the GPU gathers records
+  QueryPools,                // Queries, or queries of the driver count draws
+  Rendering,                 // Passes, or the GPU gathers records, or queries count draws
   ProfilingLock,             // VK_KHR_performance_query is enabled
   IntelQueries,              // VK_INTEL_performance_query is emulated
   PerformanceQueries,        // one of the two kinds of performance queries is emulated

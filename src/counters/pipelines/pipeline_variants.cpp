@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -348,6 +349,78 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   return VK_SUCCESS;
 }
 
+// The program of a plain pipeline whose draws the driver counts: its shaders are at most a vertex
+// and a fragment shader, each of which only needs a counter of its invocations.
+class DriverProgram {
+ public:
+  template <typename Info>
+  DriverProgram(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline) {
+    const auto program = std::make_shared<Program>();
+    if (!pipeline.library && !counts_alike(pipeline, source.multiview)) return;
+    const std::span infos = stages_of(source.info);
+    for (size_t i = 0; i < infos.size(); ++i) {
+      if (!add(state, Stage(&infos[i], source.codes[i]), pipeline, *program)) return;
+    }
+    for (const auto& library : source.libraries) {
+      if (library->facts.facts.stages == 0) continue;
+      if (!library->make(Variant::ByDriver)) return;
+      const Program& known = *library->program(Variant::ByDriver);
+      program->stages.insert(program->stages.end(), known.stages.begin(), known.stages.end());
+    }
+    const auto all = static_cast<size_t>(std::popcount(pipeline.facts.facts.stages));
+    if (all == 0 || program->stages.size() != all) return;
+    for (StageProgram& stage : program->stages) stage.reported = pipeline.instrumented;
+    std::ranges::sort(program->stages, {}, &StageProgram::stage);
+    program->capacities[static_cast<size_t>(AddressSlot::Main)] = kDriverCounters;
+    program->max_shards_log2 = 0;
+    program_ = program;
+  }
+
+  const std::shared_ptr<const Program>& get() const { return program_; }
+
+ private:
+  static bool counts_alike(const Pipeline& pipeline, bool multiview) {
+    const SampleFacts& samples = pipeline.facts.samples;
+    return samples.samples == 1 && !samples.dynamic_samples && !multiview &&
+           !pipeline.alpha_to_coverage && !pipeline.by_alpha_to_coverage;
+  }
+
+  static bool add(ObjectState& state, const Stage& stage, const Pipeline& pipeline,
+                  Program& program) {
+    const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    if ((!fragment && stage.info->stage != VK_SHADER_STAGE_VERTEX_BIT) || !stage.code ||
+        !pipeline.layout) {
+      return false;
+    }
+    StageVariants::Request request;
+    request.addressing =
+        pipeline.layout->addressing(state.layout_rules.address_slots == kPipelineSlots);
+    const auto options = StageVariants::make_options(state.instrumenter, stage, request,
+                                                     Variant::Blocks, std::nullopt);
+    if (!options) return false;
+    const auto shader = state.instrumenter.instrument(stage, *options);
+    if (!shader || !counts_only_invocations(*(*shader)->info)) return false;
+    // Without early tests the driver may count fragments that the shader would not.
+    if (fragment && !(*shader)->info->tests_early) return false;
+    StageProgram added;
+    added.stage = stage.info->stage;
+    added.first_counter = fragment ? 1 : 0;  // in the order of the query's results
+    added.info = (*shader)->info;
+    program.stages.push_back(std::move(added));
+    return true;
+  }
+
+  static bool counts_only_invocations(const StageInfo& info) {
+    const spirv::CounterPlan& plan = info.plan;
+    return plan.record_counters() == 1 && plan.block_values[info.entry_block] == 0 &&
+           std::ranges::all_of(plan.output_counters, [](uint32_t counter) {
+             return counter == spirv::CounterPlan::kZero;
+           });
+  }
+
+  std::shared_ptr<const Program> program_;
+};
+
 template <typename Info>
 class KeptSource : public VariantMaker {
  public:
@@ -366,6 +439,7 @@ class KeptSource : public VariantMaker {
 
   void make(Pipeline& pipeline, Variant variant) override {
     if (variant != variant.full() && may_be_in_set()) return;
+    if (variant.by_driver) return make_by_driver(pipeline);
     if (variant.no_draw_index && !may_pack_indices(state_, source_.info, pipeline)) return;
     if (!choice_.has(variant) || !can_count(state_, source_.info, pipeline)) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
@@ -393,6 +467,11 @@ class KeptSource : public VariantMaker {
   }
 
  private:
+  // Needs no code of the driver, and reports nothing: the variant whose shaders count does.
+  void make_by_driver(Pipeline& pipeline) {
+    const DriverProgram program(state_, source_, pipeline);
+    if (program.get()) pipeline.keep(Variant::ByDriver, {pipeline.handle, program.get(), {}});
+  }
   // Execution sets have copies for full variants alone, and the pipeline that a set begins with has
   // to be bound as it is in the set.
   bool may_be_in_set() const { return (pipeline_flags(source_.info) & kIndirectBindable) != 0; }
@@ -481,7 +560,7 @@ VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
   for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
     source.libraries.push_back(state.pipelines.find(libraries->pLibraries[i]));
   }
-  if (state.needs.regions) {
+  if (state.needs.instrumentation || state.needs.regions) {
     const VkRenderPass render_pass = render_pass_of(info);
     source.multiview = render_pass != VK_NULL_HANDLE
                            ? state.render_passes.find(render_pass).views != 0

@@ -28,7 +28,7 @@ struct VariantSource {
   Info info;  // without the flag of VK_ARM_shader_instrumentation
   std::vector<std::shared_ptr<const ShaderCode>> codes;  // of the stages; null: not known
   std::vector<std::shared_ptr<Pipeline>> libraries;      // null: not known
-  bool multiview = false;  // of the render pass, where shaders count by region
+  bool multiview = false;                                // of the render pass
 };
 
 // Points to the application's memory.

@@ -13,6 +13,10 @@ CommandState::CommandState(VkCommandBuffer command_buffer, DeviceState& device_s
       next(device.context.next),
       bound(handle, device.objects, status),
       instrumentation(device.instrumentation.shards) {
+  if (device.instrumentation.invocations) {
+    invocations = std::make_unique<InvocationRecorder>(*device.instrumentation.invocations, handle,
+                                                       device.context.next);
+  }
   if (device.regions)
     regions = std::make_unique<RegionRecorder>(*device.regions, handle, bound.descriptors());
   if (!device.queries) return;
@@ -26,6 +30,7 @@ void CommandState::reset() {
   status = {};
   bound.reset();
   instrumentation.reset();
+  if (invocations) invocations->reset();
   if (regions) regions->reset();
   if (queries) queries->reset();
   if (driver_queries) driver_queries->reset();
@@ -224,6 +229,11 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
     write_null(point, bound);
     return;
   }
+  if (bound.variant.by_driver) {
+    if (state_.status.error == VK_SUCCESS && count_by_driver(bound, index) == VK_SUCCESS) return;
+    leave_to_shaders(bound);
+    if (!bound.variant.blocks) return;
+  }
   const Program& program = *bound.program();
   const uint32_t shards = std::min(recorder.shards().shards_for(work), program.max_shards_log2);
   const uint64_t bytes = all_slots_bytes(program, shards);
@@ -246,6 +256,25 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   if (shared) {
     recorder.share();
     state_.queries->share(bound.program(), {address, shards}, bytes);
+  }
+}
+
+VkResult ActionRecorder::count_by_driver(const Bound& bound, uint32_t index) {
+  InstrumentationRecorder& recorder = state_.instrumentation;
+  if (state_.invocations->full()) return VK_INCOMPLETE;
+  VkDeviceSize offset = 0;
+  TALLY_TRY(recorder.reserve(all_slots_bytes(*bound.program(), 0), 0, offset));
+  TALLY_TRY(state_.invocations->begin(recorder.page(), offset));
+  recorder.append(index, offset, 0, bound.program());
+  return VK_SUCCESS;
+}
+
+// The shaders count from now on.
+void ActionRecorder::leave_to_shaders(Bound& bound) {
+  state_.status.driver_counts = false;
+  if (state_.bound.can_bind(VK_PIPELINE_BIND_POINT_GRAPHICS)) {
+    state_.bound.bind_variant(VK_PIPELINE_BIND_POINT_GRAPHICS, bound,
+                              bound.pipeline->make_best(Variant::Blocks));
   }
 }
 
@@ -409,6 +438,7 @@ Variant ActionRecorder::choose_variant(VkPipelineBindPoint point) {
   if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
   Bound* bound = state_.bound.at(point);
   if (!bound) return Variant::Plain;
+  if (bound->variant.by_driver) leave_to_shaders(*bound);
   keep_descriptors(point, *bound);
   return bound->variant;
 }

@@ -36,8 +36,9 @@ struct CommandState {
   BoundState bound;
 
   InstrumentationRecorder instrumentation;
-  std::unique_ptr<RegionRecorder> regions;  // null where counters by region are not enabled
-  std::unique_ptr<QueryRecorder> queries;   // null where no query is emulated
+  std::unique_ptr<InvocationRecorder> invocations;  // null where the driver counts no draws
+  std::unique_ptr<RegionRecorder> regions;          // null where counters by region are not enabled
+  std::unique_ptr<QueryRecorder> queries;           // null where no query is emulated
   // Null where no query pool can have counters of the driver.
   std::unique_ptr<DriverQueries> driver_queries;
 };
@@ -98,6 +99,11 @@ class ActionRecorder {
   // Records the action: once, or with the counting and the plain pipeline for different passes.
   template <typename Action>
   void record(VkPipelineBindPoint point, const Action& action) {
+    if (state_.invocations && state_.invocations->in_draw()) {
+      action();
+      state_.invocations->end();
+      return;
+    }
     if (!state_.status.has(RecordingStatus::kQueryShaders) || !state_.queries->times_apart() ||
         !runs_twice(point)) {
       return action();
@@ -137,6 +143,8 @@ class ActionRecorder {
   // `draw`: null unless the command is a direct draw.
   void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
   void instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
+  VkResult count_by_driver(const Bound& bound, uint32_t index);
+  void leave_to_shaders(Bound& bound);
   bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
   bool may_pack_index(const Program& program, const DrawInstances& draw) const;
   bool may_pack_query_index(const Program& program, const DrawInstances& draw) const;

@@ -203,6 +203,10 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   const bool queries = status_.has(Status::kQueryShaders);
   if (queries && !regions) return known->make_best_for_queries(bound.alpha_to_coverage);
   const bool counted = blocks && (known->instrumented || queries);
+  if (status_.driver_counts && counted && !regions && !queries && !bound.alpha_to_coverage &&
+      point == VK_PIPELINE_BIND_POINT_GRAPHICS && known->make(Variant::ByDriver)) {
+    return Variant::ByDriver;
+  }
   Variant wanted{.blocks = counted, .regions = regions};
   if (regions && !counted && status_.has(Status::kOnlyInvocations)) {
     wanted = Variant::Invocations;

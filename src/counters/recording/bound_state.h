@@ -19,7 +19,7 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/shader_set.h"
 #include "counters/pipelines/variants.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 #include "vk/own_call.h"
 #include "vk/pipeline.h"
 
@@ -46,6 +46,7 @@ struct RecordingStatus {
   };
 
   uint32_t flags = 0;
+  bool driver_counts = false;  // draws may be counted by queries of the driver
   VkResult error = VK_SUCCESS;
   vk::OwnFailure failure;  // of `error`
 

@@ -308,13 +308,39 @@ void CommandBuffer::begin(VkCommandBufferUsageFlags usage) {
   reset();
   begun_ = true;
   simultaneous_ = (usage & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
+  repeats_ = (usage & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) == 0;
   suspended_ = false;
+  state_.status.driver_counts = driver_may_count();
+}
+
+// Executions that overlap would use the same queries.
+bool CommandBuffer::driver_may_count() const {
+  if (!state_.invocations || is_secondary() || is_protected()) return false;
+  const InvocationQueries& queries = state_.invocations->queries();
+  return (!simultaneous_ || queries.one_queue) && (!repeats_ || kind_.computes) &&
+         !queries.application_queries.load(std::memory_order_relaxed);
+}
+
+void CommandBuffer::finish_draws() {
+  if (!state_.invocations || state_.instrumentation.objects().empty()) return;
+  state_.status.note(
+      state_.invocations->finish(repeats_ ? state_.device.instrumentation.gather.get() : nullptr,
+                                 {handle(), state_.bound.descriptors().uses_heaps()},
+                                 *state_.instrumentation.objects().front()));
+}
+
+void CommandBuffer::leave_draws_to_shaders() {
+  finish_draws();
+  state_.status.driver_counts = false;
+  if (instrumented()) state_.status.set(RecordingStatus::kDirtyPipelines);
 }
 
 // Between the parts of a suspended pass there can be no dispatch.
 void CommandBuffer::gather_records() {
   RecordGather* gather = state_.device.instrumentation.gather.get();
-  if (!gather || is_secondary() || simultaneous_ || suspended_ || !kind_.computes) return;
+  if (!state_.device.memory.context.gathers || is_secondary() || simultaneous_ || suspended_ ||
+      !kind_.computes)
+    return;
   const bool mapped = state_.device.memory.context.mode == RecordMemory::Host;
   if (mapped && state_.instrumentation.bytes() < RecordGather::kMinBytes) return;
   const std::vector<RecordedRange> ranges = state_.instrumentation.gatherable();
@@ -335,6 +361,7 @@ void CommandBuffer::end() {
   if (state_.driver_queries && !is_secondary()) {
     state_.status.note(state_.driver_queries->record_others(*state_.queries));
   }
+  finish_draws();
   gather_records();
   if (state_.status.error == VK_SUCCESS) return;
   state_.device.context.messages.notice(

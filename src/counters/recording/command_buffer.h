@@ -186,6 +186,8 @@ class CommandBuffer {
   // --- render passes
   // Before the command that begins a pass which is counted by region.
   void begin_capture(RegionRequest request);
+  // Before a part of a suspended pass: between the parts there can be no commands of the layer.
+  void leave_draws_to_shaders();
   // After the command that begins a pass.
   void begin_pass(const RenderPassShape& shape, bool suspending);
   // Before a command that ends a subpass or executes secondary command buffers.
@@ -201,12 +203,15 @@ class CommandBuffer {
   const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 
  private:
+  bool driver_may_count() const;
+  void finish_draws();
   void gather_records();
 
   CommandState state_;
   Kind kind_;
   bool begun_ = false;  // since the last reset
   bool simultaneous_ = false;
+  bool repeats_ = false;    // it may be executed several times
   bool suspended_ = false;  // its last pass goes on in another command buffer
   ActionRecorder actions_;
   CommandCounts counts_;

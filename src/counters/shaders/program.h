@@ -31,9 +31,11 @@ struct Variant {
   bool no_draw_index = false;
   bool only_invocations = false;   // with regions alone: nothing else is counted by region
   bool alpha_to_coverage = false;  // right for draws with it
+  // With blocks alone: the plain pipeline, whose draws the driver counts.
+  bool by_driver = false;
 
   // Variant::Plain counts nothing.
-  static const Variant Plain, Blocks, Regions, Both, Unnumbered, Invocations;
+  static const Variant Plain, Blocks, Regions, Both, Unnumbered, Invocations, ByDriver;
 
   constexpr bool operator==(const Variant&) const = default;
   // The variant for objects that lack the one that counts a subset.
@@ -52,6 +54,7 @@ inline constexpr Variant Variant::Regions{.regions = true};
 inline constexpr Variant Variant::Both{.blocks = true, .regions = true};
 inline constexpr Variant Variant::Unnumbered{.blocks = true, .no_draw_index = true};
 inline constexpr Variant Variant::Invocations{.regions = true, .only_invocations = true};
+inline constexpr Variant Variant::ByDriver{.blocks = true, .by_driver = true};
 
 // The full variants that count.
 inline constexpr std::array kFullVariants = {Variant::Blocks, Variant::Regions, Variant::Both};
@@ -222,6 +225,9 @@ struct StageProgram {
 
 // Samples that the fragment shader counts: none, or those before or after depth and stencil tests.
 enum class CountedSamples : uint8_t { Uncounted, BeforeTests, AfterTests };
+
+// The results of a pipeline statistics query: invocations of vertex and of fragment shaders.
+inline constexpr uint32_t kDriverCounters = 2;
 
 struct Program {
   std::vector<StageProgram> stages;                  // ascending sub-indices and stage bits

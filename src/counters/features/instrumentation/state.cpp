@@ -47,18 +47,27 @@ VkResult RecordGather::prepare() {
 
 VkResult RecordGather::record(const InternalCommands& commands,
                               std::span<const RecordedRange> ranges) {
-  VkResult result = prepare();
+  VkResult result = VK_SUCCESS;
   std::vector<GatherRun> runs;
   std::vector<RecordRange::Results> results(ranges.size());
   for (size_t i = 0; i < ranges.size() && result == VK_SUCCESS; ++i) {
     result = ranges[i].object->plan_gather(*ranges[i].range, results[i], runs);
   }
   if (result != VK_SUCCESS || runs.empty()) return result;
+  TALLY_TRY(move(commands, runs, *ranges.front().object));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    ranges[i].object->gathered(*ranges[i].range, results[i]);
+  }
+  return VK_SUCCESS;
+}
+
+VkResult RecordGather::move(const InternalCommands& commands, std::vector<GatherRun>& runs,
+                            Instrumentation& object) {
+  TALLY_TRY(prepare());
   const Header header{static_cast<uint32_t>(runs.size()), share_out(runs)};
   RecordRange::Results place;
   RecordPage page;
-  TALLY_TRY(ranges.front().object->reserve_results(sizeof header + runs.size() * sizeof(GatherRun),
-                                                   place, page));
+  TALLY_TRY(object.reserve_results(sizeof header + runs.size() * sizeof(GatherRun), place, page));
   std::byte* const target = page.chunk->host() + page.offset + place.offset;
   std::memcpy(target, &header, sizeof header);
   std::memcpy(target + sizeof header, runs.data(), runs.size() * sizeof(GatherRun));
@@ -69,18 +78,110 @@ VkResult RecordGather::record(const InternalCommands& commands,
     const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, made, seen};
     next_.CmdPipelineBarrier(commands.handle, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
   };
-  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-          VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+  barrier(
+      VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
   programs_.use(commands, program_, page.address + place.offset);
   next_.CmdDispatch(commands.handle, std::min(header.groups, kMaxGroups),
                     (header.groups + kMaxGroups - 1) / kMaxGroups, 1);
   barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
           VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    ranges[i].object->gathered(*ranges[i].range, results[i]);
-  }
   return VK_SUCCESS;
+}
+
+namespace {
+
+// Of the records of all such draws, which have one shard.
+constexpr uint32_t kRecordBytes = probe::record_bytes(kDriverCounters, 0);
+
+}  // namespace
+
+void InvocationRecorder::reset() {
+  for (const OwnQueries::Pool& pool : pools_) queries_.pools.release(pool);
+  pools_.clear();
+  runs_.clear();
+  draws_ = 0;
+  in_draw_ = false;
+}
+
+VkResult InvocationRecorder::begin(const RecordPage& page, VkDeviceSize offset) {
+  if (pools_.empty() || !pools_.back().has(1)) {
+    pools_.reserve(pools_.size() + 1);
+    VkQueryPool acquired = VK_NULL_HANDLE;
+    TALLY_TRY(queries_.pools.acquire(acquired));
+    pools_.push_back({acquired, 0});
+  }
+  OwnQueries::Pool& pool = pools_.back();
+  const VkDeviceSize begin = page.offset + offset;
+  const bool follows = !runs_.empty() && runs_.back().pool == pools_.size() - 1 &&
+                       runs_.back().chunk == page.chunk &&
+                       runs_.back().offset + runs_.back().count * kRecordBytes == begin;
+  if (!follows) runs_.push_back({pools_.size() - 1, pool.used, 0, page.chunk, begin});
+  ++runs_.back().count;
+  ++draws_;
+  next_.CmdBeginQuery(commands_, pool.handle, pool.used++, 0);
+  in_draw_ = true;
+  return VK_SUCCESS;
+}
+
+void InvocationRecorder::end() {
+  next_.CmdEndQuery(commands_, pools_.back().handle, pools_.back().used - 1);
+  in_draw_ = false;
+}
+
+void InvocationRecorder::copy(const Run& run, VkBuffer target, VkDeviceSize offset) const {
+  const VkQueryPool pool = pools_[run.pool].handle;
+  next_.CmdCopyQueryPoolResults(commands_, pool, run.first, run.count, target, offset, kRecordBytes,
+                                VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  next_.CmdResetQueryPool(commands_, pool, run.first, run.count);
+}
+
+void InvocationRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags made,
+                                 VkPipelineStageFlags to, VkAccessFlags seen) const {
+  const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, made, seen};
+  next_.CmdPipelineBarrier(commands_, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
+VkResult InvocationRecorder::finish(RecordGather* sums, const InternalCommands& commands,
+                                    Instrumentation& object) {
+  if (runs_.empty()) return VK_SUCCESS;
+  if (sums) return add(*sums, commands, object);
+  for (const Run& run : runs_) copy(run, run.chunk->buffer(), run.offset);
+  barrier(VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+          VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT);
+  runs_.clear();
+  return VK_SUCCESS;
+}
+
+VkResult InvocationRecorder::add(RecordGather& sums, const InternalCommands& commands,
+                                 Instrumentation& object) {
+  VkDeviceSize bytes = 0;
+  for (const Run& run : runs_) bytes += run.count * kRecordBytes;
+  RecordRange::Results place;
+  RecordPage page;
+  TALLY_TRY(object.reserve_results(bytes, place, page));
+  const VkDeviceSize begin = page.offset + place.offset;
+  std::memset(page.chunk->host() + begin, 0, bytes);
+  page.chunk->flush(begin, bytes);
+  // The execution before this one has read the memory.
+  barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+          VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
+  std::vector<GatherRun> moves;
+  VkDeviceSize used = 0;
+  for (const Run& run : runs_) {
+    copy(run, page.chunk->buffer(), begin + used);
+    GatherRun move;
+    move.source = page.address + place.offset + used;
+    move.target = run.chunk->address() + run.offset;
+    move.counters = kRecordBytes / probe::kCounterBytes;
+    move.records = run.count;
+    move.source_distance = move.target_distance = kRecordBytes;
+    moves.push_back(move);
+    used += run.count * kRecordBytes;
+  }
+  runs_.clear();
+  return sums.move(commands, moves, object);
 }
 
 void InstrumentationRecorder::close_pages() {

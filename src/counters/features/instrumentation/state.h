@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "counters/features/instrumentation/object.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 #include "counters/shaders/program.h"
 #include "vk/handles.h"
 
@@ -72,6 +73,9 @@ class RecordGather {
 
   // Records it for the ranges, outside of a render pass. On failure they are read where they are.
   VkResult record(const InternalCommands& commands, std::span<const RecordedRange> ranges);
+  // Adds counters to others, and zeroes them. Where they are is written to memory of the object.
+  VkResult move(const InternalCommands& commands, std::vector<GatherRun>& runs,
+                Instrumentation& object);
 
  private:
   VkResult prepare();
@@ -82,6 +86,73 @@ class RecordGather {
   InternalPipeline program_;
 };
 
+// Draws that the driver counts: the plain pipeline runs within a pipeline statistics query, whose
+// results, the invocations of the vertex and the fragment shader, become the draw's record. For
+// pipelines whose shaders have no counter but that of their invocations.
+
+// A device's state. Thread-safe.
+struct InvocationQueries {
+  InvocationQueries(VkDevice device, const DeviceTable& next, bool has_one_queue)
+      : pools(device, next, VK_QUERY_TYPE_PIPELINE_STATISTICS,
+              VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
+                  VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT,
+              0),
+        one_queue(has_one_queue) {}
+
+  OwnQueries pools;
+  const bool one_queue;  // executions of a command buffer follow each other
+  // The application has pools of this type: a command buffer can have one active query of a type.
+  std::atomic<bool> application_queries = false;
+};
+
+// In one command buffer. Used by one thread at a time. Steady state: no allocation.
+class InvocationRecorder {
+ public:
+  InvocationRecorder(InvocationQueries& queries, VkCommandBuffer commands, const DeviceTable& next)
+      : queries_(queries), commands_(commands), next_(next) {}
+  ~InvocationRecorder() { reset(); }
+  InvocationRecorder(const InvocationRecorder&) = delete;
+  InvocationRecorder& operator=(const InvocationRecorder&) = delete;
+
+  // So many draws of a recording at most.
+  static constexpr uint32_t kMaxDraws = 1024;
+
+  const InvocationQueries& queries() const { return queries_; }
+  void reset();
+  // Before the draw that counts into the record at this offset of the page, and after it.
+  VkResult begin(const RecordPage& page, VkDeviceSize offset);
+  void end();
+  bool in_draw() const { return in_draw_; }
+  bool full() const { return draws_ == kMaxDraws; }
+  // Outside of render passes: fills the records of the draws since the last call. `sums`: the
+  // command buffer may be executed several times, so it adds to the records; that takes memory of
+  // the object.
+  VkResult finish(RecordGather* sums, const InternalCommands& commands, Instrumentation& object);
+
+ private:
+  // Draws whose queries and records follow each other.
+  struct Run {
+    size_t pool = 0;
+    uint32_t first = 0;  // query
+    uint32_t count = 0;
+    Chunk* chunk = nullptr;
+    VkDeviceSize offset = 0;  // in the chunk
+  };
+
+  void copy(const Run& run, VkBuffer target, VkDeviceSize offset) const;
+  void barrier(VkPipelineStageFlags from, VkAccessFlags made, VkPipelineStageFlags to,
+               VkAccessFlags seen) const;
+  VkResult add(RecordGather& sums, const InternalCommands& commands, Instrumentation& object);
+
+  InvocationQueries& queries_;
+  VkCommandBuffer commands_;
+  const DeviceTable& next_;
+  std::vector<OwnQueries::Pool> pools_;
+  std::vector<Run> runs_;  // since the last finish()
+  uint32_t draws_ = 0;     // of the recording
+  bool in_draw_ = false;
+};
+
 // A device's state for VK_ARM_shader_instrumentation, and for all records that shaders write.
 
 struct InstrumentationState {
@@ -90,7 +161,9 @@ struct InstrumentationState {
 
   const bool enabled;  // the application enabled the feature
   const ShardTable shards;
-  std::unique_ptr<RecordGather> gather;  // null where the host reads records where they are
+  // Null where the host reads records where they are, and the driver counts no draws.
+  std::unique_ptr<RecordGather> gather;
+  std::unique_ptr<InvocationQueries> invocations;  // null where the driver counts no draws
   vk::HandleMap<VkShaderInstrumentationARM, std::shared_ptr<Instrumentation>> objects;
   ObjectNames names;
 
@@ -135,6 +208,7 @@ class InstrumentationRecorder {
   // Cuts zeroed memory for a record from the open page, or from a new one.
   VkResult reserve(uint64_t bytes, uint32_t shards_log2, VkDeviceSize& offset);
   VkDeviceAddress address_of(VkDeviceSize offset) const { return page_.page.address + offset; }
+  const RecordPage& page() const { return page_.page; }
   void append(uint32_t result_index, VkDeviceSize offset, uint32_t shards_log2,
               const std::shared_ptr<const Program>& program);
   // A pair of record pointers in a descriptor set.

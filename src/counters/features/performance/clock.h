@@ -14,7 +14,7 @@
 
 #include "counters/base/physical_device.h"
 #include "counters/memory/chunk.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 
 namespace tally::counters {
 

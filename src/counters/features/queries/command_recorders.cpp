@@ -145,20 +145,20 @@ bool SampleRecorder::available() const { return context_.state.occlusion != null
 bool SampleRecorder::precise() const { return context_.state.occlusion->flags() != 0; }
 
 void SampleRecorder::reset() {
-  for (const Pool& pool : pools_) context_.state.occlusion->release(pool.handle, pool.used);
+  for (const OwnQueries::Pool& pool : pools_) context_.state.occlusion->release(pool);
   pools_.clear();
   counting_ = false;
 }
 
 VkResult SampleRecorder::begin(uint32_t views, SampleCount& count) {
-  OcclusionPool& queries = *context_.state.occlusion;
-  if (pools_.empty() || OcclusionPool::kQueries - pools_.back().used < views) {
+  OwnQueries& queries = *context_.state.occlusion;
+  if (pools_.empty() || !pools_.back().has(views)) {
     pools_.reserve(pools_.size() + 1);
     VkQueryPool acquired = VK_NULL_HANDLE;
     TALLY_TRY(queries.acquire(acquired));
     pools_.push_back({acquired, 0});
   }
-  Pool& pool = pools_.back();
+  OwnQueries::Pool& pool = pools_.back();
   current_ = pool.used;
   pool.used += views;
   count.pool = pool.handle;
@@ -206,35 +206,6 @@ void SampleRecorder::copy(const SampleCount& first, uint32_t queries) const {
                                         first.counts.buffer, first.counts.offset, sizeof(uint64_t),
                                         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   context_.next.CmdResetQueryPool(context_.commands, first.pool, first.first, queries);
-}
-
-OcclusionPool::~OcclusionPool() {
-  for (const VkQueryPool pool : all_) next_.DestroyQueryPool(device_, pool, nullptr);
-}
-
-VkResult OcclusionPool::acquire(VkQueryPool& pool) {
-  const std::lock_guard lock(mutex_);
-  if (!free_.empty()) {
-    pool = free_.back();
-    free_.pop_back();
-    return VK_SUCCESS;
-  }
-  all_.reserve(all_.size() + 1);
-  free_.reserve(all_.size() + 1);  // so that release() does not allocate
-  const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                   .queryType = VK_QUERY_TYPE_OCCLUSION,
-                                   .queryCount = kQueries};
-  TALLY_TRY(
-      vk::own("vkCreateQueryPool", next_.CreateQueryPool(device_, &info, nullptr, &pool), pool));
-  next_.ResetQueryPool(device_, pool, 0, kQueries);
-  all_.push_back(pool);
-  return VK_SUCCESS;
-}
-
-void OcclusionPool::release(VkQueryPool pool, uint32_t used) {
-  next_.ResetQueryPool(device_, pool, 0, used);
-  const std::lock_guard lock(mutex_);
-  free_.push_back(pool);
 }
 
 }  // namespace tally::counters

@@ -99,15 +99,11 @@ class SampleRecorder {
   VkResult copy_pending(QueryWork& work);
 
  private:
-  struct Pool {
-    VkQueryPool handle = VK_NULL_HANDLE;
-    uint32_t used = 0;
-  };
   void copy(const SampleCount& first, uint32_t queries) const;
 
   const QueryContext& context_;
   QueryMemory& memory_;
-  std::vector<Pool> pools_;
+  std::vector<OwnQueries::Pool> pools_;
   uint32_t current_ = 0;  // query
   bool counting_ = false;
 };

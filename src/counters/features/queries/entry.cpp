@@ -73,6 +73,11 @@ void note_driver_pool(QueryState& queries, VkQueryPool handle, const VkQueryPool
 VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
                      const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
   const DeviceTable& next = device.next();
+  if (InvocationQueries* ours =
+          device.state() ? device.state()->instrumentation.invocations.get() : nullptr;
+      ours && info.queryType == VK_QUERY_TYPE_PIPELINE_STATISTICS) {
+    ours->application_queries = true;
+  }
   QueryState* queries = device.queries();
   if (info.queryType == kVideoEncodeFeedback &&
       !device.gpu().has_extension("VK_KHR_video_encode_queue")) {
@@ -380,7 +385,7 @@ void add_query_entry_points(Hooks& hooks) {
   add("vkCmdWriteTimestamp", hook_timestamp);
   add("vkCmdWriteTimestamp2", hook_timestamp2);
   add("vkCmdWriteTimestamp2KHR", hook_timestamp2);
-  add("vkCreateQueryPool", hook_create_pool);
+  hooks.push_back(make_hook("vkCreateQueryPool", hook_create_pool, HookCondition::QueryPools));
   add("vkDestroyQueryPool", hook_destroy_pool);
   add("vkGetDeviceBufferMemoryRequirements", hook_buffer_requirements);
   add("vkGetDeviceBufferMemoryRequirementsKHR", hook_buffer_requirements);

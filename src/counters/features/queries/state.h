@@ -23,38 +23,11 @@
 #include "counters/features/performance/counters.h"
 #include "counters/features/queries/pool.h"
 #include "counters/memory/device_memory.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 #include "counters/shaders/program.h"
 #include "vk/handles.h"
 
 namespace tally::counters {
-
-class OcclusionPool {
- public:
-  static constexpr uint32_t kQueries = 256;  // of each VkQueryPool
-
-  OcclusionPool(VkDevice device, const DeviceTable& next, bool precise)
-      : device_(device), next_(next), flags_(precise ? VK_QUERY_CONTROL_PRECISE_BIT : 0) {}
-  ~OcclusionPool();
-  OcclusionPool(const OcclusionPool&) = delete;
-  OcclusionPool& operator=(const OcclusionPool&) = delete;
-
-  // For vkCmdBeginQuery.
-  VkQueryControlFlags flags() const { return flags_; }
-  // A VkQueryPool for one recording.
-  VkResult acquire(VkQueryPool& pool);
-  // Call where no command that uses it is pending. A recording may have run without its end, so
-  // the queries that it used are reset again.
-  void release(VkQueryPool pool, uint32_t used);
-
- private:
-  VkDevice device_;
-  const DeviceTable& next_;
-  VkQueryControlFlags flags_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<VkQueryPool> all_;
-  std::vector<VkQueryPool> free_;
-};
 
 // State of a device for which the layer emulates queries.
 
@@ -71,7 +44,7 @@ struct QueryState {
   const EmulatedQueries emulated;
   QueryPrograms programs;
   // Null where occlusion queries are not emulated, or the driver lacks hostQueryReset.
-  std::unique_ptr<OcclusionPool> occlusion;
+  std::unique_ptr<OwnQueries> occlusion;
   // Null where the driver has timestamps.
   std::unique_ptr<DeviceClock> clock;
   // Sizes of buffers that may be bound as index or transform feedback buffers without a size.

@@ -138,6 +138,10 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass2(VkCommandBuffer commands,
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
                                                 const VkRenderingInfo* info) {
+  constexpr VkRenderingFlags kParts = VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT;
+  if ((info->flags & kParts) != 0) {
+    if (CommandBuffer* state = find_command_buffer(commands)) state->leave_draws_to_shaders();
+  }
   begin(
       commands, info,
       [&](CommandBuffer& state, const BeginInfo& ours) { begin_rendering(state, ours, *info); },

@@ -26,7 +26,7 @@
 #include "counters/features/regions/exclusive_mode.h"
 #include "counters/features/regions/state.h"
 #include "counters/memory/device_memory.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 #include "probe/region.h"
 
 namespace tally::counters {

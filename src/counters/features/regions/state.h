@@ -14,7 +14,7 @@
 #include "counters/base/physical_device.h"
 #include "counters/features/regions/exclusive_mode.h"
 #include "counters/memory/device_memory.h"
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 #include "probe/region.h"
 #include "vk/handles.h"
 #include "vk/region_draws.h"

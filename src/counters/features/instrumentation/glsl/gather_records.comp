@@ -28,7 +28,7 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Number {
   uvec2 value;
 };
 
-// The layer sets the offset, which differs between devices (internal_pipelines.cpp).
+// The layer sets the offset, which differs between devices (internal_objects.cpp).
 layout(push_constant) uniform Push {
   layout(offset = 96) uvec2 address;
 };

@@ -87,7 +87,7 @@ const uint kFinishBytes = 48;
 const uint kSlotHeader = 32;
 const uint kMaxGroups = 65535;
 
-// The layer sets the offset, which differs between devices (internal_pipelines.cpp).
+// The layer sets the offset, which differs between devices (internal_objects.cpp).
 layout(push_constant) uniform Push {
   layout(offset = 96) uvec2 address;
 };

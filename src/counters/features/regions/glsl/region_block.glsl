@@ -34,7 +34,7 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer BlockRefere
 
 const uint kAccumulators = 32;
 
-// The layer sets the offset, which differs between devices (internal_pipelines.cpp): no other member may
+// The layer sets the offset, which differs between devices (internal_objects.cpp): no other member may
 // be at offset 96.
 layout(push_constant) uniform Push {
   layout(offset = 96) uvec2 address;

@@ -1,4 +1,4 @@
-#include "counters/shaders/internal_pipelines.h"
+#include "counters/shaders/internal_objects.h"
 
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
@@ -251,6 +251,36 @@ void RegionPrograms::link(const InternalCommands& commands, VkDeviceAddress list
                           bool unlink) const {
   programs_.use(commands, links_, list | (unlink ? 1 : 0));
   next_.CmdDispatch(commands.handle, 1, 1, 1);
+}
+
+OwnQueries::~OwnQueries() {
+  for (const VkQueryPool pool : all_) next_.DestroyQueryPool(device_, pool, nullptr);
+}
+
+VkResult OwnQueries::acquire(VkQueryPool& pool) {
+  const std::lock_guard lock(mutex_);
+  if (!free_.empty()) {
+    pool = free_.back();
+    free_.pop_back();
+    return VK_SUCCESS;
+  }
+  all_.reserve(all_.size() + 1);
+  free_.reserve(all_.size() + 1);  // so that release() does not allocate
+  const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                   .queryType = type_,
+                                   .queryCount = kQueries,
+                                   .pipelineStatistics = statistics_};
+  TALLY_TRY(
+      vk::own("vkCreateQueryPool", next_.CreateQueryPool(device_, &info, nullptr, &pool), pool));
+  next_.ResetQueryPool(device_, pool, 0, kQueries);
+  all_.push_back(pool);
+  return VK_SUCCESS;
+}
+
+void OwnQueries::release(const Pool& pool) {
+  next_.ResetQueryPool(device_, pool.handle, 0, pool.used);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(pool.handle);
 }
 
 }  // namespace tally::counters

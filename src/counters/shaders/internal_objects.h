@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "counters/base/device_table.h"
 #include "probe/query.h"
@@ -188,6 +189,44 @@ class RegionPrograms {
   InternalPipeline values_;
   InternalPipeline draws_;
   InternalPipeline links_;
+};
+
+// Query pools of one type, which recordings use. Needs hostQueryReset. Thread-safe.
+class OwnQueries {
+ public:
+  static constexpr uint32_t kQueries = 256;  // of each VkQueryPool
+
+  // A VkQueryPool that one recording uses, from the first query on.
+  struct Pool {
+    VkQueryPool handle = VK_NULL_HANDLE;
+    uint32_t used = 0;
+
+    bool has(uint32_t queries) const { return kQueries - used >= queries; }
+  };
+
+  // `flags`: for vkCmdBeginQuery.
+  OwnQueries(VkDevice device, const DeviceTable& next, VkQueryType type,
+             VkQueryPipelineStatisticFlags statistics, VkQueryControlFlags flags)
+      : device_(device), next_(next), type_(type), statistics_(statistics), flags_(flags) {}
+  ~OwnQueries();
+  OwnQueries(const OwnQueries&) = delete;
+  OwnQueries& operator=(const OwnQueries&) = delete;
+
+  VkQueryControlFlags flags() const { return flags_; }
+  VkResult acquire(VkQueryPool& pool);
+  // Call where no command that uses it is pending. A recording may have run without its end, so
+  // the queries that it used are reset again.
+  void release(const Pool& pool);
+
+ private:
+  VkDevice device_;
+  const DeviceTable& next_;
+  VkQueryType type_;
+  VkQueryPipelineStatisticFlags statistics_;
+  VkQueryControlFlags flags_;
+  std::mutex mutex_;  // guards what follows
+  std::vector<VkQueryPool> all_;
+  std::vector<VkQueryPool> free_;
 };
 
 }  // namespace tally::counters
