@@ -193,6 +193,13 @@ TEST(CaptureLayer, a_secondary_that_may_be_pending_twice_has_no_times_of_draws_a
   EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%SIMULTANEOUS_USE%'"), 1);
 }
 
+// Where vkGetQueryPoolResults waits for the whole device, the layer must not call it.
+TEST(CaptureLayer, reading_times_does_not_wait_for_later_work_which_waits_for_the_application) {
+  const Session session = run({.scenario = "held_up"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM command"), 2);
+  EXPECT_EQ(session.number(kUntimed), 0);
+}
+
 struct Span {
   int64_t begin = 0;
   int64_t end = 0;

@@ -49,6 +49,7 @@ namespace tally::capture {
   X(CmdBindResourceHeapEXT, "")                      \
   X(CmdBindShadersEXT, "")                           \
   X(CmdCopyImageToBuffer, "")                        \
+  X(CmdCopyQueryPoolResults, "")                     \
   X(CmdDebugMarkerBeginEXT, "")                      \
   X(CmdDebugMarkerEndEXT, "")                        \
   X(CmdDispatch, "")                                 \

@@ -189,6 +189,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   const VkDriverId driver = describe(table, physical_device, setup.description);
   setup.timestamps.held_by_barriers = driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   setup.timestamps.held_by_draws = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
+  setup.timestamps.copied = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
   setup.description.not_captured = reason_against(table, physical_device, info);
   const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
   setup.add_timeline_extension =
@@ -212,6 +213,9 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
     setup.regions = inspect_regions(table, physical_device, info, setup.families);
     setup.regions.by_draw = instance.settings().region_draws;
     setup.description.region_counters = setup.regions.names;
+  }
+  if (table.GetPhysicalDeviceMemoryProperties) {
+    table.GetPhysicalDeviceMemoryProperties(physical_device, &setup.regions.memory);
   }
   return setup;
 }

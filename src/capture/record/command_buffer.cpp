@@ -304,7 +304,7 @@ void CommandBuffer::begin_part() {
   if (!part_end_.any() || in_pass_ || between_passes_) return;
   if (recording_) {
     deactivate();
-    recording_->timestamps.finish();
+    copy_times();
     recording_ = make_recording();
   }
   contents_->begin_part(std::exchange(part_end_, {}), recording_);
@@ -322,11 +322,26 @@ void CommandBuffer::leave_pass() {
   begin_part();
 }
 
+// The primary copies those of secondary command buffers that continue its passes.
+void CommandBuffer::copy_times() {
+  if (!recording_->timestamps.reserve_results(recording_->host_pieces)) {
+    context_.connection().message(store::Severity::Warning,
+                                  "GPU times are missing: " + vk::take_own_failure().text());
+  }
+  if (passes_.between_suspended() || passes_.continues_parent()) return;
+  if (recording_->timestamps.copy_results(counting_)) needs_barrier_ = true;
+  for (const RecordedSecondary& executed : recording_->secondaries) {
+    if (executed.pass && executed.recording->timestamps.copy_results(counting_)) {
+      needs_barrier_ = true;
+    }
+  }
+}
+
 // Makes the values of the whole command buffer visible to the host at the end of the command
 // buffer.
 void CommandBuffer::end() {
   deactivate();
-  if (recording_) recording_->timestamps.finish();
+  if (recording_) copy_times();
   if (ends_at_labels()) contents_->end_last_part(part_end_, frame_labels_.open());
   if (!recording_ || !needs_barrier_ || !primary_ || passes_.between_suspended()) return;
   VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;

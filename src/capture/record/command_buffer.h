@@ -336,6 +336,7 @@ class CommandBuffer {
   bool ends_at_labels() const;
   std::shared_ptr<Recording> make_recording();
   void begin_part();
+  void copy_times();
   void enter_pass(bool suspending);
   void leave_pass();
   bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);

@@ -51,8 +51,8 @@ void HostMemory::destroy(const Buffer& buffer) const {
 std::optional<HostMemory::Buffer> HostMemory::create(VkDeviceSize bytes) const {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-               VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (has_addresses_) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   Buffer buffer;
   buffer.size = bytes;
   if (vk::own("vkCreateBuffer", table_.CreateBuffer(device_, &info, nullptr, &buffer.handle),
@@ -73,8 +73,8 @@ bool HostMemory::allocate(Buffer& buffer) const {
   if (!type) return false;
   const VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, nullptr,
                                         VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0};
-  const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size,
-                                  *type};
+  const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                  has_addresses_ ? &flags : nullptr, needs.size, *type};
   void* data = nullptr;
   if (vk::own("vkAllocateMemory", table_.AllocateMemory(device_, &info, nullptr, &buffer.memory),
               buffer.memory) != VK_SUCCESS ||
@@ -85,6 +85,7 @@ bool HostMemory::allocate(Buffer& buffer) const {
     return false;
   }
   buffer.data = static_cast<const std::byte*>(data);
+  if (!has_addresses_) return true;
   const VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr,
                                           buffer.handle};
   buffer.address = table_.GetBufferDeviceAddress(device_, &address);

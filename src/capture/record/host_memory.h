@@ -1,6 +1,6 @@
 // Memory that the GPU writes and the host reads after an execution has completed: values by region,
-// final images, and the intermediate images for copying them. A device has a pool of mapped
-// buffers. A recording borrows buffers and suballocates pieces from them.
+// final images, the intermediate images for copying them, and timestamps. A device has a pool of
+// mapped buffers. A recording borrows buffers and suballocates pieces from them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -24,9 +24,10 @@ class HostMemory {
     const std::byte* data = nullptr;
   };
 
+  // `has_addresses`: shaders write to the buffers, whose addresses Buffer has.
   HostMemory(VkDevice device, const DeviceTable& table,
-             const VkPhysicalDeviceMemoryProperties& properties)
-      : device_(device), table_(table), properties_(properties) {}
+             const VkPhysicalDeviceMemoryProperties& properties, bool has_addresses)
+      : device_(device), table_(table), properties_(properties), has_addresses_(has_addresses) {}
 
   // Returns a buffer of at least `bytes`; nullopt if the driver has no such memory left.
   std::optional<Buffer> borrow(VkDeviceSize bytes);
@@ -50,6 +51,7 @@ class HostMemory {
   const VkDevice device_;
   const DeviceTable& table_;
   const VkPhysicalDeviceMemoryProperties properties_;
+  const bool has_addresses_;
   std::mutex mutex_;
   std::vector<Buffer> free_;
 };

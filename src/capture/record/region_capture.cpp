@@ -180,7 +180,6 @@ void read_properties(const InstanceTable& table, VkPhysicalDevice device, Region
   setup.region = properties.performanceCounterRegionSize;
   setup.row_alignment = std::max(properties.rowStrideAlignment, 1u);
   setup.region_alignment = std::max(properties.regionAlignment, 1u);
-  table.GetPhysicalDeviceMemoryProperties(device, &setup.memory);
 }
 
 }  // namespace

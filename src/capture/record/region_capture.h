@@ -27,7 +27,7 @@ struct RegionSetup {
   VkExtent2D region{};
   uint32_t row_alignment = 1;
   uint32_t region_alignment = 1;
-  VkPhysicalDeviceMemoryProperties memory{};
+  VkPhysicalDeviceMemoryProperties memory{};  // also where it is not enabled
 };
 
 // The properties of a render pass that the values by region depend on.

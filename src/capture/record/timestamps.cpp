@@ -1,6 +1,7 @@
 #include "capture/record/timestamps.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace tally::capture {
@@ -106,6 +107,29 @@ uint32_t Timestamps::used_of(size_t chunk) const {
   return std::min(queries_ - before, TimestampPools::kQueries);
 }
 
+bool Timestamps::reserve_results(HostPieces& memory) {
+  finish();
+  if (!pools_.rules().copied) return true;
+  for (size_t i = copies_.size(); i < chunks_.size(); ++i) {
+    const auto piece = memory.cut(TimestampPools::kQueries * sizeof(Result));
+    if (!piece) return false;
+    copies_.push_back(*piece);
+  }
+  return true;
+}
+
+bool Timestamps::copy_results(VkCommandBuffer command_buffer) {
+  if (copies_.empty() || copies_.size() != chunks_.size()) return false;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    pools_.table().CmdCopyQueryPoolResults(
+        command_buffer, chunks_[i], 0, used_of(i), copies_[i].buffer, copies_[i].offset,
+        sizeof(Result),
+        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+  }
+  copied_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 void Timestamps::before_submit() const {
   if (!host_reset_) return;
   for (size_t i = 0; i < chunks_.size(); ++i) {
@@ -118,6 +142,11 @@ std::vector<Timestamps::Result> Timestamps::results(vk::OwnFailure& failure) con
   for (size_t i = 0; i < chunks_.size(); ++i) {
     Result* const of_chunk = &results[i * TimestampPools::kQueries];
     const uint32_t used = used_of(i);
+    if (copied_.load(std::memory_order_relaxed)) {
+      std::memcpy(of_chunk, copies_[i].data, used * sizeof(Result));
+      continue;
+    }
+    if (pools_.rules().copied && copies_.size() != chunks_.size()) continue;  // there is no memory
     const VkResult result = pools_.table().GetQueryPoolResults(
         pools_.device(), chunks_[i], 0, used, used * sizeof(Result), of_chunk, sizeof(Result),
         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);

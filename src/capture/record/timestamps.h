@@ -3,12 +3,14 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "capture/base/tables.h"
+#include "capture/record/host_memory.h"
 #include "store/stream/stream.h"
 #include "vk/own_call.h"
 
@@ -22,6 +24,9 @@ struct TimestampRules {
   bool host_reset = false;        // the feature hostQueryReset is enabled
   bool held_by_barriers = false;  // by barriers that wait for earlier work
   bool held_by_draws = false;     // by earlier draws of the same render pass
+  // vkGetQueryPoolResults waits for all work of the device, which may wait for the application. So
+  // command buffers copy the results to memory.
+  bool copied = false;
 };
 
 // Free query pools of a device.
@@ -93,6 +98,12 @@ class Timestamps {
     finish();
     last_.reset();
   }
+  // Ends the recording. Makes room for the results where TimestampRules::copied; returns false if
+  // there is no memory.
+  bool reserve_results(HostPieces& memory);
+  // Copies them in this command buffer, outside of render passes. Returns whether there are any.
+  // Where none follows, as behind a suspended pass, vkGetQueryPoolResults reads them.
+  bool copy_results(VkCommandBuffer command_buffer);
   // Call this before each submission that executes the recording.
   void before_submit() const;
 
@@ -127,6 +138,8 @@ class Timestamps {
   TimestampPools& pools_;
   const bool host_reset_;
   std::vector<VkQueryPool> chunks_;
+  std::vector<HostPiece> copies_;     // of the results of each chunk
+  std::atomic<bool> copied_ = false;  // a command buffer fills them
   uint32_t queries_ = 0;
   std::optional<uint32_t> last_;  // the query of the last timestamp, if no work has followed
   VkCommandBuffer open_ = VK_NULL_HANDLE;  // where that timestamp is still to be written

@@ -528,6 +528,53 @@ void often_everywhere(Context&) {
   }
 }
 
+// The application waits for work while later work of the queue waits for the application.
+void held_up(Context&) {
+  VkPhysicalDeviceTimelineSemaphoreFeatures feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, nullptr, VK_TRUE};
+  Context context({.device_next = &feature});
+  const Launcher launcher(context);
+  const VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, nullptr,
+                                       VK_SEMAPHORE_TYPE_TIMELINE, 0};
+  const VkSemaphoreCreateInfo create{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type};
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  check(vkCreateSemaphore(context.device(), &create, nullptr, &semaphore));
+  const VkFenceCreateInfo unsignaled{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VkFence fence = VK_NULL_HANDLE;
+  check(vkCreateFence(context.device(), &unsignaled, nullptr, &fence));
+
+  const auto record = [&](uint32_t groups) {
+    const VkCommandBuffer commands =
+        context.begin_commands(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+    launcher.record(commands, groups, 1, 1);
+    check(vkEndCommandBuffer(commands));
+    return commands;
+  };
+  const VkCommandBuffer free = record(3);
+  const VkCommandBuffer held = record(4);
+  const uint64_t value = 1;
+  const VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                             nullptr, 1, &value};
+  const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  submit.commandBufferCount = 1;
+  submit.pCommandBuffers = &free;
+  check(vkQueueSubmit(context.queue(), 1, &submit, fence));
+  submit.pNext = &values;
+  submit.waitSemaphoreCount = 1;
+  submit.pWaitSemaphores = &semaphore;
+  submit.pWaitDstStageMask = &stage;
+  submit.pCommandBuffers = &held;
+  check(vkQueueSubmit(context.queue(), 1, &submit, VK_NULL_HANDLE));
+  check(vkWaitForFences(context.device(), 1, &fence, VK_TRUE, UINT64_MAX));
+  const VkSemaphoreSignalInfo signal{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, semaphore,
+                                     value};
+  check(vkSignalSemaphore(context.device(), &signal));
+  check(vkQueueWaitIdle(context.queue()));
+  vkDestroyFence(context.device(), fence, nullptr);
+  vkDestroySemaphore(context.device(), semaphore, nullptr);
+}
+
 // Exits with 77 if there is no conditional rendering.
 void conditional(Context& first) {
   if (!first.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME)) std::exit(77);
@@ -581,6 +628,7 @@ const Scenarios& recording_scenarios() {
                                       {"pushed_for_others", pushed_for_others},
                                       {"sizes", sizes},
                                       {"often", often},
+                                      {"held_up", held_up},
                                       {"often_everywhere", often_everywhere},
                                       {"conditional", conditional}};
   return scenarios;
