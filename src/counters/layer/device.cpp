@@ -205,7 +205,7 @@ PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
   const EmulatedQueries& queries = creation.emulated_queries();
   const bool emulates = queries.any() && creation.gpu().missing.empty();
   return {creation.instrumentation_enabled(), creation.regions_enabled(), emulates,
-          emulates && queries.counts_shaders()};
+          emulates && queries.counts_shaders(), creation.driver_counts_draws()};
 }
 
 }  // namespace
@@ -262,12 +262,11 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
   auto state = std::make_unique<DeviceState>(
       context, make_memory_context(creation), needs, rules, make_instrumenter_options(creation),
       make_shard_table(creation), creation.compile_threads());
-  if (creation.driver_counts_draws()) {
+  if (needs.driver_counts) {
     state->instrumentation.invocations =
         std::make_unique<InvocationQueries>(handle_, next_, creation.has_one_queue());
   }
-  if (needs.instrumentation &&
-      (state->memory.context.gathers || state->instrumentation.invocations)) {
+  if (needs.instrumentation && (state->memory.context.gathers || needs.driver_counts)) {
     state->instrumentation.gather =
         std::make_unique<RecordGather>(handle_, next_, push_offsets(rules, 0));
   }

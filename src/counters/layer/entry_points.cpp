@@ -83,7 +83,7 @@ bool applies(const Device& device, HookCondition condition) {
       return device.queries() != nullptr ||
              (device.state() && device.state()->instrumentation.invocations);
     case HookCondition::Passes:
-      return device.regions() != nullptr || device.queries() != nullptr;
+      return device.regions() != nullptr || applies(device, HookCondition::QueryPools);
     case HookCondition::Rendering:
       return applies(device, HookCondition::Passes) ||
              (device.state() && device.state()->instrumentation.gather);

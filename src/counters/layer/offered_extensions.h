@@ -28,9 +28,9 @@ enum class HookCondition : uint8_t {
   QueueShared,               // ... and the layer copies records on a queue of the application
   Regions,                   // counters by region are enabled
   Queries,                   // the layer emulates queries
-  Passes,                    // Regions or Queries
   QueryPools,                // Queries, or queries of the driver count draws
-  Rendering,                 // Passes, or the GPU gathers records, or queries count draws
+  Passes,                    // Regions or QueryPools
+  Rendering,                 // Passes, or the GPU gathers records
   ProfilingLock,             // VK_KHR_performance_query is enabled
   IntelQueries,              // VK_INTEL_performance_query is emulated
   PerformanceQueries,        // one of the two kinds of performance queries is emulated

@@ -29,6 +29,7 @@ struct PipelineNeeds {
   bool regions = false;          // counters by region, for every pipeline with fragment shaders
   bool queries = false;          // emulated queries read the primitive assembly state
   bool query_counters = false;   // ... and count in the shaders of every pipeline
+  bool driver_counts = false;    // queries of the driver may count draws
 };
 
 struct ObjectState {

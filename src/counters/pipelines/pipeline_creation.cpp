@@ -448,6 +448,10 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   pipeline->library = is_library(info);
   pipeline->keepable = keepable;
   note_facts(state, info, *pipeline);
+  if (state.needs.driver_counts &&
+      (pipeline->facts.facts.stages & VK_SHADER_STAGE_VERTEX_BIT) != 0) {
+    pipeline->draw_size = std::make_shared<DrawSize>();
+  }
   pipeline->handle = plain;
   if (variants) {
     TALLY_TRY(make_variants(state, cache, variant_source(state, info), choice, *pipeline));

@@ -189,6 +189,7 @@ class VariantBuilder {
     libraries_.emplace(source_.libraries, chain_,
                        variant_.with_alpha_to_coverage(alpha_to_coverage()), *program_, ahead_);
     if (!complete()) return false;
+    program_->draw_size = pipeline_.draw_size;
     program_->own_ranges = may_be_in_sets() && libraries_->own_ranges();
     if (reads_slots()) return false;
     const bool counts =
@@ -373,6 +374,7 @@ class DriverProgram {
     std::ranges::sort(program->stages, {}, &StageProgram::stage);
     program->capacities[static_cast<size_t>(AddressSlot::Main)] = kDriverCounters;
     program->max_shards_log2 = 0;
+    program->draw_size = pipeline.draw_size;
     program_ = program;
   }
 

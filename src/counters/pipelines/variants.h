@@ -163,6 +163,7 @@ class Bindable {
   bool by_alpha_to_coverage = false;
   // True if a recording had a record for every few draws. A packed draw index then pays.
   std::atomic<bool> many_records = false;
+  std::shared_ptr<DrawSize> draw_size;     // null unless the driver may count draws
   StatedFacts facts;                       // of what draws
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
 };

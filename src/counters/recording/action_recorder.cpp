@@ -266,6 +266,11 @@ VkResult ActionRecorder::count_by_driver(const Bound& bound, uint32_t index) {
   TALLY_TRY(recorder.reserve(all_slots_bytes(*bound.program(), 0), 0, offset));
   TALLY_TRY(state_.invocations->begin(recorder.page(), offset));
   recorder.append(index, offset, 0, bound.program());
+  const bool unknown = bound.pipeline->draw_size->mean() == DrawSize::kUnknown;
+  if (unknown && state_.status.draws_of_unknown_size != 0 &&
+      --state_.status.draws_of_unknown_size == 0) {
+    state_.status.set(Status::kDirtyPipelines);
+  }
   return VK_SUCCESS;
 }
 

@@ -189,6 +189,27 @@ void BoundState::begin_transform_feedback() {
   transform_feedback_ = true;
 }
 
+// llvmpipe begins and ends a query in each tile. That takes as long as counting so many invocations
+// of a shader (docs/developer/performance.md).
+constexpr uint64_t kInvocationsOfTile = 8;
+
+bool BoundState::driver_should_count(Bindable& pipeline) const {
+  if (!pipeline.draw_size) return false;
+  const uint64_t size = pipeline.draw_size->mean();
+  const bool pays = size == DrawSize::kUnknown ? status_.draws_of_unknown_size != 0
+                                               : size >= kInvocationsOfTile * status_.tiles;
+  return pays && pipeline.make(Variant::ByDriver);
+}
+
+void BoundState::begin_pass(VkExtent2D area) {
+  constexpr uint32_t kTile = 64;
+  const uint32_t columns = (area.width + kTile - 1) / kTile;
+  const uint32_t rows = (area.height + kTile - 1) / kTile;
+  const uint32_t tiles = std::max(columns * rows, 1u);
+  if (std::exchange(status_.tiles, tiles) == tiles || !status_.driver_counts) return;
+  if (has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
+}
+
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   using Status = RecordingStatus;
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
@@ -204,7 +225,7 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   if (queries && !regions) return known->make_best_for_queries(bound.alpha_to_coverage);
   const bool counted = blocks && (known->instrumented || queries);
   if (status_.driver_counts && counted && !regions && !queries && !bound.alpha_to_coverage &&
-      point == VK_PIPELINE_BIND_POINT_GRAPHICS && known->make(Variant::ByDriver)) {
+      point == VK_PIPELINE_BIND_POINT_GRAPHICS && driver_should_count(*known)) {
     return Variant::ByDriver;
   }
   Variant wanted{.blocks = counted, .regions = regions};

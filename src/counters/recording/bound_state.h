@@ -46,7 +46,11 @@ struct RecordingStatus {
   };
 
   uint32_t flags = 0;
-  bool driver_counts = false;  // draws may be counted by queries of the driver
+  // Draws may be counted by queries of the driver, so many of them although nothing is known of
+  // their size.
+  bool driver_counts = false;
+  uint32_t draws_of_unknown_size = 64;
+  uint32_t tiles = 1;  // of the render area of the last pass, each of 64 x 64 pixels
   VkResult error = VK_SUCCESS;
   vk::OwnFailure failure;  // of `error`
 
@@ -232,6 +236,8 @@ class BoundState {
   }
   // The state of a pipeline where it is dynamic.
   void set_alpha_to_coverage(bool enabled);
+  // The next draw chooses again who counts it.
+  void begin_pass(VkExtent2D area);
   // Derived from the bound graphics pipeline and the dynamic state. Defaults where no pipeline is
   // known.
   const DrawFacts& draw_facts() {
@@ -254,6 +260,7 @@ class BoundState {
   // Returns whether draws now bind other variants.
   bool choose_alpha_to_coverage(bool enabled);
   void restore_push_data(const Bound& bound, const PipelineLayout* layout);
+  bool driver_should_count(Bindable& pipeline) const;
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;

@@ -413,8 +413,9 @@ void CommandBuffer::begin_capture(RegionRequest request) {
   state_.bound.bind_wanted();
 }
 
-void CommandBuffer::begin_pass(const RenderPassShape& shape, bool suspending) {
+void CommandBuffer::begin_pass(const RenderPassShape& shape, VkExtent2D area, bool suspending) {
   suspended_ = suspending;
+  state_.bound.begin_pass(area);
   if (state_.queries) state_.queries->begin_pass(shape, suspending);
 }
 

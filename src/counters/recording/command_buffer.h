@@ -189,7 +189,7 @@ class CommandBuffer {
   // Before a part of a suspended pass: between the parts there can be no commands of the layer.
   void leave_draws_to_shaders();
   // After the command that begins a pass.
-  void begin_pass(const RenderPassShape& shape, bool suspending);
+  void begin_pass(const RenderPassShape& shape, VkExtent2D area, bool suspending);
   // Before a command that ends a subpass or executes secondary command buffers.
   void leave_subpass() {
     if (state_.queries) state_.queries->end_samples();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -229,6 +230,23 @@ enum class CountedSamples : uint8_t { Uncounted, BeforeTests, AfterTests };
 // The results of a pipeline statistics query: invocations of vertex and of fragment shaders.
 inline constexpr uint32_t kDriverCounters = 2;
 
+// The mean number of invocations in the latest draws of a pipeline whose values were read.
+// Thread-safe; two threads that note draws at once may lose one.
+class DrawSize {
+ public:
+  static constexpr uint64_t kUnknown = ~uint64_t{0};
+
+  uint64_t mean() const { return mean_.load(std::memory_order_relaxed); }
+  void note(uint64_t invocations) {
+    const uint64_t old = mean();
+    const uint64_t mean = old == kUnknown ? invocations : old - old / 8 + invocations / 8;
+    mean_.store(mean, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<uint64_t> mean_ = kUnknown;
+};
+
 struct Program {
   std::vector<StageProgram> stages;                  // ascending sub-indices and stage bits
   std::array<uint32_t, kAddressSlots> capacities{};  // counters in a shard of each slot's record
@@ -248,6 +266,7 @@ struct Program {
     return std::ranges::any_of(
         stages, [](const StageProgram& stage) { return stage.info->plan.has_maxima; });
   }
+  std::shared_ptr<DrawSize> draw_size;  // of the pipeline; null where nobody asks for it
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
 

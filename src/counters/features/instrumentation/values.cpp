@@ -265,9 +265,11 @@ class RecordWriter {
 
   bool write(const InstrumentationRecord& record, std::span<const uint64_t> words) {
     writer_.begin_record();
+    invocations_ = 0;
     for (const StageProgram& stage : record.program->stages) {
       if (stage.reported && !write_stage(record, stage, words)) return false;
     }
+    if (record.program->draw_size) record.program->draw_size->note(invocations_);
     return true;
   }
 
@@ -282,6 +284,7 @@ class RecordWriter {
       log_once(LogLevel::Error, "{}", read.error().message);
       return true;
     }
+    invocations_ += reader_.counts().executions[stage.info->entry_block];
     return writer_.write(record, stage, reader_.counts());
   }
 
@@ -289,6 +292,7 @@ class RecordWriter {
   RecordCopies copies_;
   RecordReader reader_;
   BlockWriter writer_;
+  uint64_t invocations_ = 0;  // of the last record
 };
 
 }  // namespace

@@ -56,9 +56,10 @@ void begin_capture(CommandBuffer& state, const BeginInfo& info,
   if (request) state.begin_capture(std::move(*request));
 }
 
-void note_pass(VkCommandBuffer commands, const RenderPassShape& shape, bool suspending = false) {
+void note_pass(VkCommandBuffer commands, const RenderPassShape& shape, const VkRect2D& area,
+               bool suspending = false) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state) state->begin_pass(shape, suspending);
+  if (state) state->begin_pass(shape, area.extent, suspending);
 }
 
 RenderPassShape find_shape(VkCommandBuffer commands, VkRenderPass render_pass) {
@@ -119,7 +120,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass(VkCommandBuffer commands,
       [&](const VkRenderPassBeginInfo* with) {
         next_of(commands).CmdBeginRenderPass(commands, with, contents);
       });
-  note_pass(commands, find_shape(commands, info->renderPass));
+  note_pass(commands, find_shape(commands, info->renderPass), info->renderArea);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass2(VkCommandBuffer commands,
@@ -133,7 +134,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass2(VkCommandBuffer commands,
       [&](const VkRenderPassBeginInfo* with) {
         next_of(commands).CmdBeginRenderPass2(commands, with, subpass);
       });
-  note_pass(commands, find_shape(commands, info->renderPass));
+  note_pass(commands, find_shape(commands, info->renderPass), info->renderArea);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
@@ -146,7 +147,8 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
       commands, info,
       [&](CommandBuffer& state, const BeginInfo& ours) { begin_rendering(state, ours, *info); },
       [&](const VkRenderingInfo* with) { next_of(commands).CmdBeginRendering(commands, with); });
-  note_pass(commands, shape_of({info->viewMask}), (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
+  note_pass(commands, shape_of({info->viewMask}), info->renderArea,
+            (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
 }
 
 // --- subpasses, and the end of render passes
