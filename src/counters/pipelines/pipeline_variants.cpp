@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <spirv/unified1/spirv.hpp11>
 #include <utility>
 
 #include "counters/pipelines/kept_create_info.h"
@@ -14,6 +15,7 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/shaders/instrumenter.h"
+#include "spirv/analysis/early_tests.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
@@ -402,14 +404,21 @@ class DriverProgram {
     if (!options) return false;
     const auto shader = state.instrumenter.instrument(stage, *options);
     if (!shader || !counts_only_invocations(*(*shader)->info)) return false;
-    // Without early tests the driver may count fragments that the shader would not.
-    if (fragment && !(*shader)->info->tests_early) return false;
+    if (fragment && !keeps_fragments(stage)) return false;
     StageProgram added;
     added.stage = stage.info->stage;
     added.first_counter = fragment ? 1 : 0;  // in the order of the query's results
     added.info = (*shader)->info;
     program.stages.push_back(std::move(added));
     return true;
+  }
+
+  // True if all invocations pass the tests that follow: the driver counts those that are left.
+  static bool keeps_fragments(const Stage& stage) {
+    const Result<spirv::AnalyzedModule>& analyzed = stage.module();
+    const spirv::EntryPoint* entry =
+        analyzed ? stage.entry_point(spv::ExecutionModel::Fragment) : nullptr;
+    return entry && spirv::may_test_early(analyzed->module(), *entry);
   }
 
   static bool counts_only_invocations(const StageInfo& info) {

@@ -91,7 +91,7 @@ VkResult RecordGather::move(const InternalCommands& commands, std::vector<Gather
 
 namespace {
 
-// Of the records of all such draws, which have one shard.
+// The records of all such draws have this size, and one shard.
 constexpr uint32_t kRecordBytes = probe::record_bytes(kDriverCounters, 0);
 
 }  // namespace

@@ -88,7 +88,7 @@ class RecordGather {
 
 // Draws that the driver counts: the plain pipeline runs within a pipeline statistics query, whose
 // results, the invocations of the vertex and the fragment shader, become the draw's record. For
-// pipelines whose shaders have no counter but that of their invocations.
+// pipelines whose shaders only need a counter of their invocations.
 
 // A device's state. Thread-safe.
 struct InvocationQueries {
