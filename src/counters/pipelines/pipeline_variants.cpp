@@ -7,7 +7,6 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <spirv/unified1/spirv.hpp11>
 #include <utility>
 
 #include "counters/pipelines/kept_create_info.h"
@@ -15,7 +14,6 @@
 #include "counters/pipelines/pipeline_contents.h"
 #include "counters/pipelines/shader_layouts.h"
 #include "counters/shaders/instrumenter.h"
-#include "spirv/analysis/early_tests.h"
 #include "vk/own_call.h"
 
 namespace tally::counters {
@@ -411,14 +409,6 @@ class DriverProgram {
     added.info = (*shader)->info;
     program.stages.push_back(std::move(added));
     return true;
-  }
-
-  // True if all invocations pass the tests that follow: the driver counts those that are left.
-  static bool keeps_fragments(const Stage& stage) {
-    const Result<spirv::AnalyzedModule>& analyzed = stage.module();
-    const spirv::EntryPoint* entry =
-        analyzed ? stage.entry_point(spv::ExecutionModel::Fragment) : nullptr;
-    return entry && spirv::may_test_early(analyzed->module(), *entry);
   }
 
   static bool counts_only_invocations(const StageInfo& info) {

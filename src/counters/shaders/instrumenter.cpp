@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "catalogue/catalogue.h"
 #include "spirv/analysis/analyzed_module.h"
+#include "spirv/analysis/early_tests.h"
 #include "spirv/analysis/interface.h"
 #include "spirv/instrument/output_counting.h"
 #include "spirv/instrument/record_writer.h"
@@ -64,6 +65,13 @@ bool sets_primitive_id(const Stage& stage) {
     if (builtin == static_cast<uint32_t>(spv::BuiltIn::PrimitiveId)) return true;
   }
   return false;
+}
+
+bool keeps_fragments(const Stage& stage) {
+  const spirv::EntryPoint* const entry = stage.entry_point(spv::ExecutionModel::Fragment);
+  if (!entry) return false;
+  const spirv::Module& module = stage.module()->module();
+  return spirv::may_test_early(module, *entry) && spirv::has_effect(module, *entry);
 }
 
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control,

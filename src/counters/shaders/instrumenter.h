@@ -73,6 +73,10 @@ class Stage {
 // True if the shader has an output gl_PrimitiveID. Ignores members of blocks.
 bool sets_primitive_id(const Stage& stage);
 
+// True if all invocations of the fragment shader pass the tests that follow, and it has an effect:
+// a driver may count those that are left, and none of a shader that it takes for empty.
+bool keeps_fragments(const Stage& stage);
+
 // The execution modes of both tessellation stages; empty if an entry point is missing.
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
 

@@ -67,6 +67,91 @@ bool has_side_effect(const Module& module, const Instruction& instruction) {
 
 namespace {
 
+// The variable that a pointer leads to; its own id if it is none.
+uint32_t variable_of(const Module& module, uint32_t pointer) {
+  auto at = module.definition(pointer);
+  while (at && (at->opcode() == Op::OpAccessChain || at->opcode() == Op::OpInBoundsAccessChain ||
+                at->opcode() == Op::OpCopyObject)) {
+    pointer = at->operand(0);
+    at = module.definition(pointer);
+  }
+  return pointer;
+}
+
+bool is_in(const Module& module, uint32_t pointer, StorageClass storage) {
+  const auto type = module.definition(module.type_of(pointer));
+  return type && type->opcode() == Op::OpTypePointer &&
+         static_cast<StorageClass>(type->operand(0)) == storage;
+}
+
+class Effects {
+ public:
+  Effects(const Module& module, const EntryPoint& entry)
+      : module_(module), functions_(module.reachable_functions(entry.function_id)) {}
+
+  bool any() const {
+    return any_instruction([&](const Instruction& instruction) {
+      if (has_side_effect(module_, instruction)) return true;
+      const Op opcode = instruction.opcode();
+      const bool stores = opcode == Op::OpStore || opcode == Op::OpCopyMemory;
+      if (!stores || !is_in(module_, instruction.operand(0), StorageClass::Output)) return false;
+      return opcode == Op::OpCopyMemory ? is_filled(instruction.operand(1))
+                                        : is_defined(instruction.operand(1));
+    });
+  }
+
+ private:
+  template <typename Condition>
+  bool any_instruction(Condition condition) const {
+    return std::ranges::any_of(functions_, [&](uint32_t f) {
+      const Function& function = module_.functions()[f];
+      for (uint32_t i = function.begin; i < function.end; ++i) {
+        if (condition(module_.instruction(i))) return true;
+      }
+      return false;
+    });
+  }
+
+  bool is_defined(uint32_t value) const {
+    const auto definition = module_.definition(value);
+    if (!definition || definition->opcode() == Op::OpUndef) return false;
+    return definition->opcode() != Op::OpLoad || is_filled(definition->operand(0));
+  }
+
+  // The pointer leads to memory of the application, or to a variable that something is stored in.
+  bool is_filled(uint32_t pointer) const {
+    if (!is_own_memory(module_, pointer)) return true;
+    const uint32_t id = variable_of(module_, pointer);
+    const auto variable = module_.definition(id);
+    if (!variable || variable->opcode() != Op::OpVariable) return true;  // a parameter
+    if (variable->operand_count() > 1) return true;                      // an initializer
+    return any_instruction([&](const Instruction& instruction) {
+      switch (instruction.opcode()) {
+        case Op::OpStore:
+        case Op::OpCopyMemory:
+          return variable_of(module_, instruction.operand(0)) == id;
+        case Op::OpFunctionCall:  // behind the function
+          return std::ranges::any_of(instruction.operands().subspan(1), [&](uint32_t argument) {
+            return variable_of(module_, argument) == id;
+          });
+        default:
+          return false;
+      }
+    });
+  }
+
+  const Module& module_;
+  const std::vector<uint32_t> functions_;
+};
+
+}  // namespace
+
+bool has_effect(const Module& module, const EntryPoint& entry) {
+  return Effects(module, entry).any();
+}
+
+namespace {
+
 using spv::Op;
 
 class Discards {

@@ -18,6 +18,11 @@ namespace tally::spirv {
 // barriers are none. The answer is conservative: true for instructions that are not known.
 bool has_side_effect(const Module& module, const Instruction& instruction);
 
+// False if a driver may drop the code of the entry point: it has no side effects, and stores
+// nothing in its outputs but values that are undefined. Takes a value that was loaded from a
+// variable for defined if anything is stored in the variable.
+bool has_effect(const Module& module, const EntryPoint& entry);
+
 // Finds fragment shaders that may discard (kill, terminate, demote) invocations inside a loop.
 
 bool is_discard(spv::Op opcode);
