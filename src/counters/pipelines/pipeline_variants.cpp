@@ -357,7 +357,7 @@ class DriverProgram {
   template <typename Info>
   DriverProgram(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline) {
     const auto program = std::make_shared<Program>();
-    if (!pipeline.library && !counts_alike(pipeline, source.multiview)) return;
+    if (source.multiview || (!pipeline.library && !counts_alike(pipeline))) return;
     const std::span infos = stages_of(source.info);
     for (size_t i = 0; i < infos.size(); ++i) {
       if (!add(state, Stage(&infos[i], source.codes[i]), pipeline, *program)) return;
@@ -381,10 +381,10 @@ class DriverProgram {
   const std::shared_ptr<const Program>& get() const { return program_; }
 
  private:
-  static bool counts_alike(const Pipeline& pipeline, bool multiview) {
+  static bool counts_alike(const Pipeline& pipeline) {
     const SampleFacts& samples = pipeline.facts.samples;
-    return samples.samples == 1 && !samples.dynamic_samples && !multiview &&
-           !pipeline.alpha_to_coverage && !pipeline.by_alpha_to_coverage;
+    return samples.samples == 1 && !samples.dynamic_samples && !pipeline.alpha_to_coverage &&
+           !pipeline.by_alpha_to_coverage;
   }
 
   static bool add(ObjectState& state, const Stage& stage, const Pipeline& pipeline,
