@@ -300,6 +300,7 @@ void CommandBuffer::reset() {
   if (!std::exchange(begun_, false)) return;
   state_.reset();
   transform_feedback_.reset();
+  condition_.end();
   capturing_.clear();
   kept_.clear();
 }
@@ -322,7 +323,8 @@ bool CommandBuffer::driver_may_count() const {
 }
 
 void CommandBuffer::finish_draws() {
-  if (!state_.invocations || state_.instrumentation.objects().empty()) return;
+  if (!state_.invocations || !state_.invocations->unfinished()) return;
+  const Condition::Interruption unconditional(condition_, next(), handle());
   state_.status.note(
       state_.invocations->finish(repeats_ ? state_.device.instrumentation.gather.get() : nullptr,
                                  {handle(), state_.bound.descriptors().uses_heaps()},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "counters/features/queries/indirect_counts.h"
+#include "counters/features/queries/state.h"
 #include "counters/recording/action_recorder.h"
 #include "counters/shaders/program.h"
 
@@ -188,6 +189,16 @@ class CommandBuffer {
   void begin_capture(RegionRequest request);
   // Before a part of a suspended pass: between the parts there can be no commands of the layer.
   void leave_draws_to_shaders();
+  // Conditional rendering of the application.
+  template <typename BeginInfo>
+  void begin_condition(const BeginInfo& info) {
+    if (state_.queries) state_.queries->begin_condition(info);
+    if (state_.invocations) condition_.begin(info);
+  }
+  void end_condition() {
+    if (state_.queries) state_.queries->end_condition();
+    condition_.end();
+  }
   // After the command that begins a pass.
   void begin_pass(const RenderPassShape& shape, VkExtent2D area, bool suspending);
   // Before a command that ends a subpass or executes secondary command buffers.
@@ -213,6 +224,7 @@ class CommandBuffer {
   bool simultaneous_ = false;
   bool repeats_ = false;    // it may be executed several times
   bool suspended_ = false;  // its last pass goes on in another command buffer
+  Condition condition_;     // where the driver counts draws: also begun in a pass, where it ends
   ActionRecorder actions_;
   CommandCounts counts_;
   QueryCommands query_commands_;

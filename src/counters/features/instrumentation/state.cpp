@@ -144,7 +144,6 @@ void InvocationRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags made,
 
 VkResult InvocationRecorder::finish(RecordGather* sums, const InternalCommands& commands,
                                     Instrumentation& object) {
-  if (runs_.empty()) return VK_SUCCESS;
   if (sums) return add(*sums, commands, object);
   for (const Run& run : runs_) copy(run, run.chunk->buffer(), run.offset);
   barrier(VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,

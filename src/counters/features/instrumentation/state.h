@@ -124,6 +124,8 @@ class InvocationRecorder {
   void end();
   bool in_draw() const { return in_draw_; }
   bool full() const { return draws_ == kMaxDraws; }
+  // True if there are draws since the last finish().
+  bool unfinished() const { return !runs_.empty(); }
   // Outside of render passes: fills the records of the draws since the last call. `sums`: the
   // command buffer may be executed several times, so it adds to the records; that takes memory of
   // the object.

@@ -328,20 +328,20 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_condition(VkCommandBuffer commands,
                                                 const VkConditionalRenderingBeginInfoEXT* info) {
   next_of(commands).CmdBeginConditionalRenderingEXT(commands, info);
   CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->queries()) state->queries()->begin_condition(*info);
+  if (state) state->begin_condition(*info);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_condition_2(VkCommandBuffer commands,
                                                   const VkConditionalRenderingBeginInfo2EXT* info) {
   next_of(commands).CmdBeginConditionalRendering2EXT(commands, info);
   CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->queries()) state->queries()->begin_condition(*info);
+  if (state) state->begin_condition(*info);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_condition(VkCommandBuffer commands) {
   next_of(commands).CmdEndConditionalRenderingEXT(commands);
   CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->queries()) state->queries()->end_condition();
+  if (state) state->end_condition();
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_bind_feedback_buffers(VkCommandBuffer commands, uint32_t first,
@@ -367,25 +367,27 @@ hook_bind_feedback_buffers_2(VkCommandBuffer commands, uint32_t first, uint32_t 
 }  // namespace
 
 void add_query_entry_points(Hooks& hooks) {
-  const auto add = [&](std::string_view name, auto* function) {
-    hooks.push_back(make_hook(name, function, HookCondition::Queries));
+  const auto add = [&](std::string_view name, auto* function,
+                       HookCondition condition = HookCondition::Queries) {
+    hooks.push_back(make_hook(name, function, condition));
   };
-  add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition);
-  add("vkCmdBeginConditionalRendering2EXT", hook_begin_condition_2);
+  constexpr auto kPools = HookCondition::QueryPools;
+  add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition, kPools);
+  add("vkCmdBeginConditionalRendering2EXT", hook_begin_condition_2, kPools);
   add("vkCmdBeginQuery", hook_begin);
   add("vkCmdBeginQueryIndexedEXT", hook_begin_indexed);
   add("vkCmdBindTransformFeedbackBuffersEXT", hook_bind_feedback_buffers);
   add("vkCmdBindTransformFeedbackBuffers2EXT", hook_bind_feedback_buffers_2);
   add("vkCmdCopyQueryPoolResults", hook_copy);
   add("vkCmdCopyQueryPoolResultsToMemoryKHR", hook_copy_to_memory);
-  add("vkCmdEndConditionalRenderingEXT", hook_end_condition);
+  add("vkCmdEndConditionalRenderingEXT", hook_end_condition, kPools);
   add("vkCmdEndQuery", hook_end);
   add("vkCmdEndQueryIndexedEXT", hook_end_indexed);
   add("vkCmdResetQueryPool", hook_cmd_reset);
   add("vkCmdWriteTimestamp", hook_timestamp);
   add("vkCmdWriteTimestamp2", hook_timestamp2);
   add("vkCmdWriteTimestamp2KHR", hook_timestamp2);
-  hooks.push_back(make_hook("vkCreateQueryPool", hook_create_pool, HookCondition::QueryPools));
+  add("vkCreateQueryPool", hook_create_pool, kPools);
   add("vkDestroyQueryPool", hook_destroy_pool);
   add("vkGetDeviceBufferMemoryRequirements", hook_buffer_requirements);
   add("vkGetDeviceBufferMemoryRequirementsKHR", hook_buffer_requirements);
