@@ -261,7 +261,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
 
 VkResult ActionRecorder::count_by_driver(const Bound& bound, uint32_t index) {
   InstrumentationRecorder& recorder = state_.instrumentation;
-  if (state_.invocations->full()) return VK_INCOMPLETE;
+  if (!state_.invocations->may_begin()) return VK_INCOMPLETE;
   VkDeviceSize offset = 0;
   TALLY_TRY(recorder.reserve(all_slots_bytes(*bound.program(), 0), 0, offset));
   TALLY_TRY(state_.invocations->begin(recorder.page(), offset));

@@ -123,7 +123,10 @@ class InvocationRecorder {
   VkResult begin(const RecordPage& page, VkDeviceSize offset);
   void end();
   bool in_draw() const { return in_draw_; }
-  bool full() const { return draws_ == kMaxDraws; }
+  // True if it may count another draw. The application may create a pool while it records.
+  bool may_begin() const {
+    return draws_ != kMaxDraws && !queries_.application_queries.load(std::memory_order_relaxed);
+  }
   // True if there are draws since the last finish().
   bool unfinished() const { return !runs_.empty(); }
   // Outside of render passes: fills the records of the draws since the last call. `sums`: the
