@@ -24,6 +24,9 @@ const Driver& driver();
 namespace uncounted {
 const Driver& driver();
 }
+namespace watched {
+const Driver& driver();
+}
 
 namespace {
 
@@ -235,3 +238,4 @@ TALLY_STAND_IN_LAYER(newest, nullptr)
 TALLY_STAND_IN_LAYER(performance, get_physical_device_proc_addr)
 TALLY_STAND_IN_LAYER(uncached, nullptr)
 TALLY_STAND_IN_LAYER(uncounted, nullptr)
+TALLY_STAND_IN_LAYER(watched, nullptr)

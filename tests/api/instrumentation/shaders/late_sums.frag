@@ -1,0 +1,10 @@
+#version 450
+layout(location = 1) flat in uint number;
+layout(set = 0, binding = 1) buffer Sums { uint sums[4]; };
+layout(location = 0) out vec4 color;
+
+void main() {
+  atomicAdd(sums[2], 1u);
+  atomicAdd(sums[3], number);
+  color = vec4(0.25);
+}
