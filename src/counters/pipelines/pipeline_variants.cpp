@@ -357,7 +357,10 @@ class DriverProgram {
   template <typename Info>
   DriverProgram(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline) {
     const auto program = std::make_shared<Program>();
-    if (source.multiview || (!pipeline.library && !counts_alike(pipeline))) return;
+    if (source.multiview) return;
+    // It drops samples, and fragments, behind the shader.
+    const bool alpha_to_coverage = pipeline.alpha_to_coverage || pipeline.by_alpha_to_coverage;
+    if (alpha_to_coverage && !pipeline.library) return;
     const std::span infos = stages_of(source.info);
     for (size_t i = 0; i < infos.size(); ++i) {
       if (!add(state, Stage(&infos[i], source.codes[i]), pipeline, *program)) return;
@@ -381,12 +384,6 @@ class DriverProgram {
   const std::shared_ptr<const Program>& get() const { return program_; }
 
  private:
-  static bool counts_alike(const Pipeline& pipeline) {
-    const SampleFacts& samples = pipeline.facts.samples;
-    return samples.samples == 1 && !samples.dynamic_samples && !pipeline.alpha_to_coverage &&
-           !pipeline.by_alpha_to_coverage;
-  }
-
   static bool add(ObjectState& state, const Stage& stage, const Pipeline& pipeline,
                   Program& program) {
     const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;

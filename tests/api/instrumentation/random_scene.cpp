@@ -405,7 +405,7 @@ void RandomScene::create_pipeline() {
   const std::span<const uint32_t> vertex = vertex_code(bound);
   const std::span<const uint32_t> fragment = fragment_code(bound);
   const bool flagged = all_measured_ || !dice_.one_in(4);
-  if (!flagged || view_mask_ != 0 || samples_ != VK_SAMPLE_COUNT_1_BIT) bound.by_driver = false;
+  if (!flagged || view_mask_ != 0) bound.by_driver = false;
 
   const ShaderModule vertex_module = make_shader_module(context_, vertex);
   ShaderModule fragment_module;
@@ -472,6 +472,7 @@ void RandomScene::create_pipeline() {
   multisample.sampleShadingEnable =
       samples_ != VK_SAMPLE_COUNT_1_BIT && context_.features().sampleRateShading && dice_.one_in(3);
   multisample.alphaToCoverageEnable = bound.writes_color && dice_.one_in(10);
+  const bool by_driver_without_samples = bound.by_driver;
   if (multisample.alphaToCoverageEnable) bound.by_driver = false;
   multisample.minSampleShading = dice_.of({0.0f, 0.5f, 1.0f});
   VkPipelineDepthStencilStateCreateInfo depth{
@@ -514,8 +515,6 @@ void RandomScene::create_pipeline() {
         VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY}) {
     if (dice_.one_in(5)) bound.dynamic.push_back(state);
   }
-  const bool has_dynamic_discard =
-      std::ranges::count(bound.dynamic, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE) != 0;
   const VkPipelineDynamicStateCreateInfo dynamic{
       VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO, nullptr, 0,
       static_cast<uint32_t>(bound.dynamic.size()), bound.dynamic.data()};
@@ -550,8 +549,12 @@ void RandomScene::create_pipeline() {
     return Pipeline(context_.device(), handle);
   };
   if (!extensions_.libraries || !dice_.one_in(5)) {
-    // Without rasterization a pipeline has no number of samples.
-    if (raster.rasterizerDiscardEnable && !has_dynamic_discard) bound.by_driver = false;
+    // Without rasterization the state of samples is ignored.
+    const bool dynamic_discard =
+        std::ranges::count(bound.dynamic, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE) != 0;
+    if (raster.rasterizerDiscardEnable && !dynamic_discard) {
+      bound.by_driver = by_driver_without_samples;
+    }
     bound.pipeline = create(info);
     return;
   }
