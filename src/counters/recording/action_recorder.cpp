@@ -231,6 +231,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   }
   if (bound.variant.by_driver) {
     if (state_.status.error == VK_SUCCESS && count_by_driver(bound, index) == VK_SUCCESS) return;
+    state_.device.context.report(vk::take_own_failure(), "vkCmdDraw(): shaders count draws");
     leave_to_shaders(bound);
     if (!bound.variant.blocks) return;
   }

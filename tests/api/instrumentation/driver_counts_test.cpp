@@ -253,7 +253,10 @@ TEST_F(DriverCounts, leave_views_to_shaders) {
   for (const VkPipeline pipeline : {whole.get(), linked.get()}) {
     const Instrumentation instrumentation(context());
     instrumentation.run([&](VkCommandBuffer commands) { draw_orange(commands, target, pipeline); });
-    EXPECT_EQ(results(instrumentation), triangles(1, 2));
+    // Some drivers run a vertex shader once for several views.
+    if (driver_counts()) {
+      EXPECT_EQ(results(instrumentation), triangles(1, 2));
+    }
     EXPECT_EQ(begun_statistics(context()), 0u);
   }
 }
