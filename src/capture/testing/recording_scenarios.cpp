@@ -529,10 +529,7 @@ void often_everywhere(Context&) {
 }
 
 // The application waits for work while later work of the queue waits for the application.
-void held_up(Context&) {
-  VkPhysicalDeviceTimelineSemaphoreFeatures feature{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, nullptr, VK_TRUE};
-  Context context({.device_next = &feature});
+void held_up(Context& context) {
   const Launcher launcher(context);
   const VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, nullptr,
                                        VK_SEMAPHORE_TYPE_TIMELINE, 0};
