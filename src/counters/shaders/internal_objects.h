@@ -1,6 +1,7 @@
-// Compute pipelines of the layer. Their only input is an address in a push constant, in the bytes
-// that the layer reserves in the application's layouts (objects/pipeline_layout.h). So they change
-// nothing but the bound compute pipeline and those bytes.
+// Query pools and compute pipelines of the layer. The only input of these pipelines is an address
+// in a push constant, in the bytes that the layer reserves in the application's layouts
+// (layouts/pipeline_layout.h). So they change nothing but the bound compute pipeline and those
+// bytes.
 //
 // Push constants invalidate the descriptor heaps that are bound, and push data invalidate
 // descriptor sets. So where descriptor heaps are enabled, each pipeline exists a second time, with

@@ -451,7 +451,7 @@ void RandomScene::create_pipeline() {
   VkPipelineRasterizationStateCreateInfo raster{
       VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO};
   raster.depthClampEnable = context_.features().depthClamp && dice_.one_in(3);
-  // Debian 12's validation layer compares the ignored number of samples with that of attachments.
+  // Debian 12's validation layer compares the ignored number of samples with the attachments'.
   raster.rasterizerDiscardEnable = dice_.one_in(12) && samples_ == VK_SAMPLE_COUNT_1_BIT;
   if (context_.features().fillModeNonSolid) {
     raster.polygonMode = dice_.of({VK_POLYGON_MODE_FILL, VK_POLYGON_MODE_FILL, VK_POLYGON_MODE_FILL,
