@@ -325,8 +325,11 @@ void CommandBuffer::leave_pass() {
 // The primary copies those of secondary command buffers that continue its passes.
 void CommandBuffer::copy_times() {
   if (!recording_->timestamps.reserve_results(recording_->host_pieces)) {
-    context_.connection().message(store::Severity::Warning,
-                                  "GPU times are missing: " + vk::take_own_failure().text());
+    const vk::OwnFailure failure = vk::take_own_failure();
+    context_.connection().message(
+        store::Severity::Warning,
+        "GPU times are missing: " +
+            (failure.what ? failure.text() : "the device has no memory that the host can read"));
   }
   if (passes_.between_suspended() || passes_.continues_parent()) return;
   if (recording_->timestamps.copy_results(counting_)) needs_barrier_ = true;

@@ -558,7 +558,7 @@ VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
   for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
     source.libraries.push_back(state.pipelines.find(libraries->pLibraries[i]));
   }
-  if (state.needs.instrumentation || state.needs.regions) {
+  if (state.needs.driver_counts || state.needs.regions) {
     const VkRenderPass render_pass = render_pass_of(info);
     source.multiview = render_pass != VK_NULL_HANDLE
                            ? state.render_passes.find(render_pass).views != 0

@@ -28,7 +28,8 @@ struct VariantSource {
   Info info;  // without the flag of VK_ARM_shader_instrumentation
   std::vector<std::shared_ptr<const ShaderCode>> codes;  // of the stages; null: not known
   std::vector<std::shared_ptr<Pipeline>> libraries;      // null: not known
-  bool multiview = false;                                // of the render pass
+  // The render pass has views. Known where shaders count by region, or the driver counts draws.
+  bool multiview = false;
 };
 
 // Points to the application's memory.
