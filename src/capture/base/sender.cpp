@@ -15,6 +15,7 @@
 #include "spirv/analysis/block_map.h"
 #include "store/stream/clock.h"
 #include "store/stream/stream_client.h"
+#include "vk/own_call.h"
 
 namespace tally::capture {
 namespace {
@@ -89,6 +90,7 @@ constexpr size_t kMaxLabels = 100'000;  // in use
 // With as many in use, how often a label is refused until unused ones are looked for again.
 constexpr uint64_t kRefusals = 10'000;
 constexpr size_t kMaxMessages = 1'000;
+constexpr size_t kMaxGathered = size_t{16} << 10;
 
 }  // namespace
 
@@ -282,7 +284,29 @@ std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_bound() {
 bool StreamConnection::receiving() const { return client_ && !client_->receiver_gone(); }
 
 void StreamConnection::push(stream::Bytes bytes) {
-  if (client_) client_->push(std::move(bytes), settings_.queue_bytes);
+  if (gathered_.empty()) {
+    gathered_ = std::move(bytes);
+  } else {
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+  }
+  if (gatherings_ == 0 || gathered_.size() >= kMaxGathered) send_gathered();
+}
+
+void StreamConnection::send_gathered() {
+  stream::Bytes bytes = std::exchange(gathered_, {});
+  if (client_ && !bytes.empty()) client_->push(std::move(bytes), settings_.queue_bytes);
+}
+
+StreamConnection::Gathering::Gathering(StreamConnection& connection) : connection_(connection) {
+  const std::lock_guard lock(connection_.emission_mutex_);
+  ++connection_.gatherings_;
+}
+
+StreamConnection::Gathering::~Gathering() {
+  const std::lock_guard lock(connection_.emission_mutex_);
+  --connection_.gatherings_;
+  // Other threads may gather all the time.
+  vk::guarded_void([&] { connection_.send_gathered(); });
 }
 
 void StreamConnection::count_submitted(uint64_t commands) {
@@ -298,6 +322,10 @@ store::stream::Orders StreamConnection::orders() const {
 }
 
 void StreamConnection::flush(std::chrono::milliseconds patience) {
+  {
+    const std::lock_guard lock(emission_mutex_);
+    send_gathered();
+  }
   if (client_) client_->flush(patience);
 }
 
@@ -311,6 +339,7 @@ void StreamConnection::send_end() {
     stream::append_message(bytes, std::move(replacement));
   stream::append_message(bytes, stream::End{store::monotonic_ns()});
   push(std::move(bytes));
+  send_gathered();
   client_->finish();
 }
 

@@ -139,8 +139,20 @@ class StreamConnection {
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   // True if a receiver gets the captured data.
   bool receiving() const;
-  // Queues bytes for the receiver. Waits while the queue is full.
+  // Queues bytes for the receiver, under the emission lock. Waits while the queue is full.
   void push(stream::Bytes bytes);
+  // While one exists, small packets gather and are sent together: each one that is sent costs a few
+  // system calls, and the receiver's socket holds a few hundred of them, however small they are.
+  class Gathering {
+   public:
+    explicit Gathering(StreamConnection& connection);
+    ~Gathering();
+    Gathering(const Gathering&) = delete;
+    Gathering& operator=(const Gathering&) = delete;
+
+   private:
+    StreamConnection& connection_;
+  };
   // Counts submitted commands whose values the receiver should get.
   void count_submitted(uint64_t commands);
   void count_dropped_frame();
@@ -190,6 +202,8 @@ class StreamConnection {
   LabelRef label_locked(const LabelRef& parent, std::string_view name);
   void forget_unused_labels();
 
+  void send_gathered();
+
   static constexpr size_t kFewLabels = 1'024;
   static constexpr size_t kFewNames = 1'024;
 
@@ -199,6 +213,9 @@ class StreamConnection {
   Replacements replacements_;
   std::atomic<Id> next_id_ = 1;
   std::mutex emission_mutex_;
+  // Guarded by the emission lock.
+  stream::Bytes gathered_;
+  uint32_t gatherings_ = 0;
 
   std::mutex mutex_;  // guards the members below
   std::unordered_map<Hash128, std::shared_ptr<Module>> modules_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "capture/base/sender.h"
 #include "capture/send/reporter.h"
 #include "platform/process.h"
 #include "store/stream/clock.h"
@@ -68,6 +69,7 @@ void SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
     // A signal handler may call exit(), which locks the mutex and waits for the reading. So no
     // handler runs before the mutex is unlocked.
     const platform::QuietScope quiet;
+    const StreamConnection::Gathering gathering(reporter_.connection());
     std::unique_lock lock(mutex_);
     while (!done() && !busy_ && read_first(lock, kMomentary)) continue;
     while (!stopping_ && !busy_ && !items_.empty() && !items_.front().submission &&
@@ -119,12 +121,20 @@ bool SubmissionReader::await_items(std::unique_lock<std::mutex>& lock) {
 void SubmissionReader::run() {
   std::unique_lock lock(mutex_);
   while (await_items(lock)) {
-    bool read = true;
-    while (read && !busy_ && !items_.empty()) {
-      read = read_first(lock, urgent() ? kWaitSlice : std::chrono::nanoseconds(0));
-    }
+    lock.unlock();
+    read_items();
+    lock.lock();
   }
   thread_.end();
+}
+
+void SubmissionReader::read_items() {
+  const StreamConnection::Gathering gathering(reporter_.connection());
+  std::unique_lock lock(mutex_);
+  bool read = true;
+  while (read && !busy_ && !items_.empty()) {
+    read = read_first(lock, urgent() ? kWaitSlice : std::chrono::nanoseconds(0));
+  }
 }
 
 // Waits at most `patience` for the GPU. Returns false if the first item has not completed by then.

@@ -57,6 +57,7 @@ class SubmissionReader {
   bool submit_signal(PendingSubmission& item);
   void run();
   bool await_items(std::unique_lock<std::mutex>& lock);
+  void read_items();
   bool read_first(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds patience);
   VkResult await(const PendingSubmission& item, std::chrono::nanoseconds patience);
   void report(PendingSubmission& item, VkResult result);

@@ -27,6 +27,7 @@ class Reporter {
            stream::Device device, MetricLayout layout);
 
   Id device() const { return device_.id; }
+  StreamConnection& connection() { return connection_; }
   void announce_device();
   void announce_queue(const stream::Queue& queue, InternedObject& object);
   // Reads and sends the values of a completed submission.
