@@ -53,6 +53,19 @@ TEST(CaptureWithCounters, dispatches_of_a_pipeline_with_equal_values_share_them)
             20 * 2 * 5 * kGroup);
 }
 
+TEST(CaptureWithCounters, draws_of_a_frame_share_the_values_of_the_frame_before) {
+  const Session session =
+      run({.scenario = "draws", .environment = {{"TEST_DRAWS", "4"}, {"TEST_FRAMES", "5"}}});
+  EXPECT_EQ(session.number("SELECT count(*) FROM command_batch WHERE size = 4"), 5);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT value_set) FROM command_batch"), 1);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT batch) FROM batch_count"), 1);
+  // Of 1, 2, 3 and 1 instances.
+  EXPECT_EQ(session.text("SELECT executions FROM batch_count WHERE stage = 1 AND block = 0"),
+            "[3,6,9,3]");
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE stage = 1 AND block = 0"),
+            5 * (3 + 6 + 9 + 3));
+}
+
 // VK_EXT_frame_boundary, which the driver below may lack.
 // For each command, in order, "R" if it repeats an earlier one, and the executions of its loop's
 // condition, divided by 32.

@@ -75,15 +75,21 @@ bool ValueSets::wants(Id pipeline) const {
   return found == pipelines_.end() || found->second.misses % kFutile < kMaxSets;
 }
 
-void ValueSets::add(Id pipeline, std::shared_ptr<const ValueSet> set) {
-  const size_t bytes = set->words.size() * sizeof(uint64_t);
+void ValueSets::make_room(size_t bytes) {
   if (bytes_ + bytes > kMaxSetBytes) {
     for (const auto& [id, known] : pipelines_) {
-      for (const auto& old : known.sets) forget(*old);
+      for (const auto& old : known.sets) forgotten_.push_back(old->id);
     }
+    for (const auto& [hash, set] : batches_) forgotten_.push_back(set.id);
     pipelines_.clear();
+    batches_.clear();
+    bytes_ = 0;
   }
   bytes_ += bytes;
+}
+
+void ValueSets::add(Id pipeline, std::shared_ptr<const ValueSet> set) {
+  make_room(set->words.size() * sizeof(uint64_t));
   std::vector<std::shared_ptr<const ValueSet>>& sets = pipelines_[pipeline].sets;
   sets.insert(sets.begin(), std::move(set));
   if (sets.size() <= kMaxSets) return;
@@ -94,6 +100,34 @@ void ValueSets::add(Id pipeline, std::shared_ptr<const ValueSet> set) {
 void ValueSets::forget(const ValueSet& set) {
   bytes_ -= set.words.size() * sizeof(uint64_t);
   forgotten_.push_back(set.id);
+}
+
+ValueSets::OfBatch ValueSets::of_batch(Id pipeline, std::span<const stream::BatchValues> values,
+                                       StreamConnection& connection) {
+  // It looks for few of those values that seldom repeat.
+  constexpr uint32_t kFutile = 64;
+  constexpr uint32_t kStep = 16;
+  constexpr size_t kOverhead = 128;  // of a set in memory
+  uint32_t& misses = pipelines_[pipeline].batch_misses;
+  if (misses >= kFutile && misses % kStep != 0) {
+    ++misses;
+    return {};
+  }
+  stream::Bytes bytes(sizeof pipeline);
+  std::memcpy(bytes.data(), &pipeline, sizeof pipeline);
+  for (const stream::BatchValues& part : values) stream::append_message(bytes, part);
+  const Hash128 hash = hash_bytes(bytes);
+  const auto found = batches_.find(hash);
+  if (found != batches_.end() && found->second.values == bytes) {
+    misses = 0;
+    return {found->second.id, true};
+  }
+  ++misses;
+  if (found != batches_.end()) return {};
+  make_room(bytes.size() + kOverhead);
+  const Id id = connection.new_id();
+  batches_.emplace(hash, BatchSet{id, std::move(bytes)});
+  return {id, false};
 }
 
 CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connection, ValueSets& sets,
@@ -371,8 +405,16 @@ void CommandBatches::flush() {
 void CommandBatches::send(Batch& batch) {
   packet_.need(batch.pipeline);
   send_costs(batch);
+  const std::vector<stream::BatchValues> values = values_of(batch);
+  ValueSets::OfBatch shared;
+  if (!batch.set && batch.pipeline && !values.empty()) {
+    shared = sets_.of_batch(batch.pipeline->id(), values, connection_);
+    batch.message.values = shared.id;
+  }
   packet_.add(std::move(batch.message));
-  send_values(batch);
+  if (!shared.is_known) {
+    for (const stream::BatchValues& part : values) packet_.add(part);
+  }
   note_missing_shaders(batch);
 }
 
@@ -403,13 +445,15 @@ void CommandBatches::note_missing_shaders(const Batch& batch) {
   }
 }
 
-void CommandBatches::send_values(Batch& batch) {
+// In parts of at most kMaxNumbers. The blocks lose their values.
+std::vector<stream::BatchValues> CommandBatches::values_of(Batch& batch) const {
+  std::vector<stream::BatchValues> parts;
   stream::BatchValues message;
   size_t numbers = 0;
   const auto make_room = [&](const store::Column& column) {
     const size_t more = column.values.size() + 8;
     if (numbers + more > kMaxNumbers) {
-      packet_.add(std::exchange(message, {}));
+      parts.push_back(std::exchange(message, {}));
       numbers = 0;
     }
     numbers += more;
@@ -427,7 +471,8 @@ void CommandBatches::send_values(Batch& batch) {
       message.others.push_back({sub, stage, index, layout_.returned[metric], std::move(values)});
     }
   }
-  if (numbers > 0) packet_.add(std::move(message));
+  if (numbers > 0) parts.push_back(std::move(message));
+  return parts;
 }
 
 }  // namespace tally::capture

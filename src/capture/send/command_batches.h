@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "capture/record/recording.h"
 #include "capture/send/packet_builder.h"
 #include "capture/submit/submission.h"
@@ -24,7 +25,9 @@ struct ValueSet {
   std::vector<uint64_t> words;
 };
 
-// The last value sets of each pipeline of a device. The emission lock guards it.
+// Value sets that the receiver knows, of commands and of whole batches: the draws of a frame often
+// have the values of those of the frame before. One object for a device; the emission lock guards
+// it.
 class ValueSets {
  public:
   // Null if the pipeline has no such set.
@@ -33,17 +36,34 @@ class ValueSets {
   // After find() has found none: true unless the pipeline's values seldom repeat.
   bool wants(Id pipeline) const;
   void add(Id pipeline, std::shared_ptr<const ValueSet> set);
-  // The sets that find() has stopped to return since the last call.
+
+  // The number of a set. 0: the values are not to be shared.
+  struct OfBatch {
+    Id id = 0;
+    bool is_known = false;
+  };
+  // The set with the values of a batch of the pipeline.
+  OfBatch of_batch(Id pipeline, std::span<const stream::BatchValues> values,
+                   StreamConnection& connection);
+
+  // The sets that are not used any more since the last call.
   std::vector<Id> take_forgotten() { return std::exchange(forgotten_, {}); }
 
  private:
+  void make_room(size_t bytes);
   void forget(const ValueSet& set);
 
   struct OfPipeline {
     std::vector<std::shared_ptr<const ValueSet>> sets;  // the last one that was found comes first
     uint32_t misses = 0;                                // since one was found
+    uint32_t batch_misses = 0;                          // likewise, of batches
+  };
+  struct BatchSet {
+    Id id = 0;
+    stream::Bytes values;  // the pipeline, then the messages
   };
   std::unordered_map<Id, OfPipeline> pipelines_;
+  std::unordered_map<Hash128, BatchSet> batches_;
   std::vector<Id> forgotten_;
   size_t bytes_ = 0;
 };
@@ -124,7 +144,7 @@ class CommandBatches {
   Batch& open_batch();
   void send(Batch& batch);
   void send_costs(const Batch& batch);
-  void send_values(Batch& batch);
+  std::vector<stream::BatchValues> values_of(Batch& batch) const;
   void note_missing_shaders(const Batch& batch);
 
   PacketBuilder& packet_;

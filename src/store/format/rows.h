@@ -261,9 +261,8 @@ struct CommandBatchRow {
                "a column; of dispatches and traces outside of render passes, and of draws if each "
                "is timed (tally run --times draws)"),
         column("value_set", &Row::value_set,
-               "a negative number: the values of each of its commands are those with this `batch` "
-               "in `batch_count` and `batch_other`, which batches with equal values share. null: "
-               "those with its id")
+               "a negative number: its values are those with this `batch` in `batch_count` and "
+               "`batch_other`, which batches with equal values share. null: those with its id")
             .since(8, "NULL"),
         column("topology", &Row::topology,
                "of draws: VkPrimitiveTopology's number; null: not known, or without one")

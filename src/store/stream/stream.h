@@ -40,7 +40,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 15;
+inline constexpr uint32_t kStreamVersion = 16;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // Chosen at random: names the stream when it goes on over another connection.
@@ -192,8 +192,8 @@ struct CommandBatch {
   Column gpu_begin_ns;
   Column gpu_time_ns;
   // 0: the values that follow are those of this batch. Else a value set: they follow the first
-  // batch that names it, and are those of each of its commands and of all later batches that name
-  // it.
+  // batch that names it, and are those of all later batches that name it, too. Later batches have
+  // as many commands, unless all commands of the first one have equal values.
   Id values = 0;
   TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, repeats, time_sample,
                       topology, primitive_restart, patch_control_points, size, positions, labels,

@@ -256,24 +256,25 @@ TEST_F(CollectorTest, a_batch_whose_values_no_longer_fit_is_uncounted) {
   EXPECT_GT(uncounted, 0);
 }
 
-TEST_F(CollectorTest, values_of_a_set_come_once_and_are_the_same_for_each_command) {
-  const auto send = [&](const AnyMessage& last) {
+TEST_F(CollectorTest, a_set_of_different_values_belongs_to_batches_of_as_many_commands) {
+  const auto send = [&](uint32_t size, const std::vector<AnyMessage>& last) {
     auto client = connect();
     Bytes bytes = small_capture(0);
     append_message(bytes, batch_with(77, 0, 2));
-    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{10}}}}, {}});
-    append_message(bytes, batch_with(77, 2, 2));
-    append_message(bytes, last);
+    append_message(bytes, stream::BatchValues{{{0, 32, 0, {{10, 11}}}}, {}});
+    append_message(bytes, batch_with(77, 2, size));
+    for (const AnyMessage& message : last) append_message(bytes, message);
     ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
   };
-  send(stream::BatchValues{{{0, 32, 0, {{10}}}}, {}});
-  auto client = connect();
-  Bytes bytes = small_capture(0);
-  append_message(bytes, batch_with(77, 0, 2));
-  append_message(bytes, stream::BatchValues{{{0, 32, 0, {{10, 11}}}}, {}});
-  ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  send(2, {});
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 0);
+  send(3, {});
+  send(1, {});
+  send(2, {stream::BatchValues{{{0, 32, 0, {{10, 11}}}}, {}}});  // they come once
   finish();
-  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 2);
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 3);
+  // Two batches of the first and the last process, one of each other.
+  EXPECT_EQ(number("SELECT sum(executions) FROM block_count"), 6 * 21);
 }
 
 TEST_F(CollectorTest, a_counter_twice_in_the_values_of_a_frame_is_refused) {

@@ -223,7 +223,7 @@ std::optional<int64_t> Ingest::missing(std::optional<uint64_t> submitted) const 
 
 void Ingest::end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted, bool full) {
   if (!has_process()) return;
-  for (const auto& [id, set] : value_sets_) writer_.end_value_set(set);
+  for (const auto& [id, set] : value_sets_) writer_.end_value_set(set.row);
   value_sets_.clear();
   // How many commands later frames have is not known.
   const Ending ending = refused           ? Ending::Refused

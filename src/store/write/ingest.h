@@ -151,6 +151,7 @@ class Ingest {
   Status on(stream::Execution& execution);
   Status on(stream::Pass& pass);
   Status on(stream::CommandBatch& batch);
+  bool fits_batch(const Column& column);
   Status on(stream::BatchValues& values);
   Status on(stream::ForgetValues& forgotten);
   Status on(stream::BlockCosts& costs);
@@ -198,7 +199,11 @@ class Ingest {
   Ids modules_;
   Ids objects_;
   Ids labels_;
-  Ids value_sets_;
+  struct ValueSet {
+    RowId row = 0;
+    uint32_t commands = 1;  // more: they differ
+  };
+  std::unordered_map<Id, ValueSet> value_sets_;
   Ids time_samples_;
   std::map<std::pair<Id, int64_t>, KnownFrame> frames_;  // the latest ones
   uint64_t frame_count_ = 0;
@@ -211,7 +216,8 @@ class Ingest {
   RowId batch_ = 0;  // the last one of the last execution
   // Where its values go, 0 if it gets none; and how many a column has.
   RowId values_of_ = 0;
-  size_t values_size_ = 0;
+  Id new_set_ = 0;  // begins with these values
+  uint32_t values_size_ = 0;
 };
 
 }  // namespace tally::store

@@ -209,18 +209,35 @@ Status Ingest::on(stream::CommandBatch& batch) {
   Status found = find_pass(batch, row.pass);
   if (found.ok()) found = resolve_labels(row.labels);
   TALLY_TRY(found);
-  const bool known = value_sets_.contains(batch.values);
-  if (batch.values != 0 && !known) {
+  const auto known = value_sets_.find(batch.values);
+  if (known != value_sets_.end()) {
+    const ValueSet& set = known->second;
+    if (set.commands != 1 && set.commands != batch.size)
+      return Error{"a batch with the values of another number of commands"};
+    row.value_set = set.row;
+  } else if (batch.values != 0) {
     if (value_sets_.size() == kMaxValueSets) return Error{"too many value sets"};
-    value_sets_.emplace(batch.values, writer_.begin_value_set());
+    row.value_set = writer_.begin_value_set();
+    value_sets_.emplace(batch.values, ValueSet{*row.value_set});
   }
-  if (batch.values != 0) row.value_set = value_sets_.at(batch.values);
+  const bool is_new = known == value_sets_.end();
   row.time_sample = time_sample_of(batch.time_sample);
   batch_ = writer_.add(row);
-  values_of_ = known ? 0 : row.value_set.value_or(batch_);
-  values_size_ = row.value_set ? 1 : batch.size;
+  values_of_ = is_new ? row.value_set.value_or(batch_) : 0;
+  new_set_ = is_new ? batch.values : 0;
+  values_size_ = batch.size;
   commands_ += batch.size;
   return {};
+}
+
+// True if the column can have values of the last batch. If a value set begins with that batch,
+// later batches must fit the column, too.
+bool Ingest::fits_batch(const Column& column) {
+  if (!column.fits(values_size_)) return false;
+  if (column.values.size() <= 1) return true;
+  const auto set = value_sets_.find(new_set_);
+  if (set != value_sets_.end()) set->second.commands = values_size_;
+  return true;
 }
 
 Status Ingest::on(stream::BatchValues& values) {
@@ -229,8 +246,7 @@ Status Ingest::on(stream::BatchValues& values) {
   std::vector<BlockCountRow> rows;
   rows.reserve(values.counts.size());
   for (stream::BlockCounts& counts : values.counts) {
-    if (!counts.executions.fits(values_size_))
-      return Error{"counts that do not fit their commands"};
+    if (!fits_batch(counts.executions)) return Error{"counts that do not fit their commands"};
     rows.push_back({.batch = values_of_,
                     .sub = counts.sub,
                     .stage = counts.stage,
@@ -239,7 +255,7 @@ Status Ingest::on(stream::BatchValues& values) {
   }
   writer_.add_all(rows);
   for (stream::BlockOthers& others : values.others) {
-    if (!others.values.fits(values_size_)) return Error{"values that do not fit their commands"};
+    if (!fits_batch(others.values)) return Error{"values that do not fit their commands"};
     if (others.metric >= device.metrics.size()) return unknown("metric", others.metric);
     writer_.add(BlockOtherRow{.batch = values_of_,
                               .sub = others.sub,
@@ -254,7 +270,7 @@ Status Ingest::on(stream::BatchValues& values) {
 Status Ingest::on(stream::ForgetValues& forgotten) {
   const auto found = value_sets_.find(forgotten.values);
   if (found == value_sets_.end()) return unknown("value set", forgotten.values);
-  writer_.end_value_set(found->second);
+  writer_.end_value_set(found->second.row);
   value_sets_.erase(found);
   return {};
 }

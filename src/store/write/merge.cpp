@@ -343,8 +343,7 @@ class Copy {
       const RowId id = writer_.add(row);
       batch_.add(old, id);
       if (known) return true;
-      copied = copy_values(values, old_set.value_or(old), old_set ? 1 : row.size,
-                           row.value_set.value_or(id));
+      copied = copy_values(values, old_set.value_or(old), row.size, row.value_set.value_or(id));
       return copied.ok();
     });
     return visited.ok() ? copied : visited;

@@ -69,6 +69,22 @@ TEST_F(Merge, has_the_values_of_all_captures_and_their_definitions_once) {
   EXPECT_EQ(numbers(merged_, sum)[0], 3 * numbers(a, sum)[0]);
 }
 
+TEST_F(Merge, batches_of_several_commands_keep_the_values_that_they_share) {
+  const std::string a = capture("a"), b = capture("b");
+  for (const std::string& path : {a, b}) {
+    for (const char* table : {"batch_count", "batch_other"}) {
+      change(path, ("UPDATE " + std::string(table) + " SET batch = -batch").c_str());
+    }
+    change(path, "UPDATE command_batch SET value_set = -id");
+  }
+  ASSERT_GT(numbers(a, "SELECT count(*) FROM batch_count WHERE json_type(executions) = 'array'")[0],
+            0);
+  ASSERT_TRUE(merge({a, b}).ok());
+  const std::string sum = "SELECT sum(value) FROM block_metric";
+  EXPECT_GT(numbers(a, sum)[0], 0);
+  EXPECT_EQ(numbers(merged_, sum)[0], 2 * numbers(a, sum)[0]);
+}
+
 TEST_F(Merge, samples_of_times_of_two_captures_have_different_numbers) {
   const std::string a = capture("a"), b = capture("b");
   for (const std::string& path : {a, b}) change(path, "UPDATE command_batch SET time_sample = 7");
