@@ -176,10 +176,18 @@ TEST_P(TimedDraws, each_has_a_time_within_that_of_its_pass) {
             0);
 }
 
+TEST(CaptureLayer, large_passes_have_times_that_follow_each_other) {
+  const Session session = run({.scenario = "large_passes"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass WHERE gpu_time_ns > 0"), 3);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass AS a JOIN pass AS b ON a.id < b.id AND "
+                           "a.gpu_begin_ns + a.gpu_time_ns > b.gpu_begin_ns"),
+            0);
+}
+
 // Several views, subpasses, and passes that are suspended.
 INSTANTIATE_TEST_SUITE_P(CaptureLayer, TimedDraws,
                          ::testing::Values("render_pass", "timed", "views", "subpasses",
-                                           "suspended"),
+                                           "suspended", "large_passes"),
                          [](const auto& named) { return std::string(named.param); });
 
 TEST(CaptureLayer, draws_in_passes_have_no_time_unless_it_is_asked_for) {

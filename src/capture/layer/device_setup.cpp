@@ -189,6 +189,7 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   const VkDriverId driver = describe(table, physical_device, setup.description);
   setup.timestamps.held_by_barriers = driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   setup.timestamps.held_by_draws = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
+  setup.timestamps.in_each_tile = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
   setup.timestamps.copied = driver == VK_DRIVER_ID_MESA_LLVMPIPE;
   setup.description.not_captured = reason_against(table, physical_device, info);
   const char* timelines = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;

@@ -21,6 +21,15 @@ PassRecorder::Scope scope_of(bool secondaries) {
   return secondaries ? PassRecorder::Scope::Secondaries : PassRecorder::Scope::Inline;
 }
 
+// Of the smallest framebuffer that has the render area.
+uint64_t pixels(const RecordedPass& pass) {
+  const auto end = [](int32_t offset, uint32_t extent) {
+    return static_cast<uint64_t>(std::max(offset, 0)) + extent;
+  };
+  const VkRect2D& area = pass.area;
+  return end(area.offset.x, area.extent.width) * end(area.offset.y, area.extent.height);
+}
+
 uint32_t view_mask_of(const VkCommandBufferInheritanceInfo& info, const PassRegistry& passes) {
   if (const std::shared_ptr<RenderPass> pass = passes.find(info.renderPass)) {
     return pass->view_mask;
@@ -172,7 +181,9 @@ void PassRecorder::before_end(const PassTarget& to) {
   if (!pass_ || suspending_ || scope_ != Scope::Inline) return;
   RecordedPass& pass = to.recording.passes[*pass_];
   if (pass.time == CommandRun::kNone || pass.resolves || pass.regions) return;
-  pass.time_ended = to.recording.timestamps.end_in_pass(to.commands, timestamp_place(), pass.time);
+  TimestampPlace place = timestamp_place();
+  place.pixels = pixels(pass);
+  pass.time_ended = to.recording.timestamps.end_in_pass(to.commands, place, pass.time);
 }
 
 void PassRecorder::end(const PassTarget& to) {
@@ -182,7 +193,7 @@ void PassRecorder::end(const PassTarget& to) {
   if (pass.time == CommandRun::kNone) {
     to.recording.timestamps.separate();
   } else if (!pass.time_ended) {
-    to.recording.timestamps.end(to.commands, timestamp_place(), pass.time);
+    to.recording.timestamps.end(to.commands, {.pixels = pixels(pass)}, pass.time);
   }
   pass.ended = true;
   take_picture(to, pass);

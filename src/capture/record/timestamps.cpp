@@ -32,6 +32,28 @@ void TimestampPools::destroy_all() {
   const std::lock_guard lock(mutex_);
   for (const VkQueryPool pool : free_) table_.DestroyQueryPool(device_, pool, nullptr);
   free_.clear();
+  if (small_pass_.framebuffer) table_.DestroyFramebuffer(device_, small_pass_.framebuffer, nullptr);
+  if (small_pass_.pass) table_.DestroyRenderPass(device_, small_pass_.pass, nullptr);
+}
+
+const TimestampPools::SmallPass& TimestampPools::small_pass() {
+  std::call_once(makes_small_pass_, [this] {
+    VkSubpassDescription subpass{};
+    subpass.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
+    VkRenderPassCreateInfo pass{VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO};
+    pass.subpassCount = 1;
+    pass.pSubpasses = &subpass;
+    vk::own("vkCreateRenderPass",
+            table_.CreateRenderPass(device_, &pass, nullptr, &small_pass_.pass), small_pass_.pass);
+    if (small_pass_.pass == VK_NULL_HANDLE) return;
+    VkFramebufferCreateInfo framebuffer{VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO};
+    framebuffer.renderPass = small_pass_.pass;
+    framebuffer.width = framebuffer.height = framebuffer.layers = 1;
+    vk::own("vkCreateFramebuffer",
+            table_.CreateFramebuffer(device_, &framebuffer, nullptr, &small_pass_.framebuffer),
+            small_pass_.framebuffer);
+  });
+  return small_pass_;
 }
 
 Timestamps::~Timestamps() {
@@ -48,14 +70,15 @@ std::optional<TimeIndex> Timestamps::begin(VkCommandBuffer command_buffer,
 }
 
 void Timestamps::end(VkCommandBuffer command_buffer, const TimestampPlace& place, TimeIndex time) {
-  const uint32_t end = write(command_buffer, place);
+  const uint32_t end =
+      is_large(place) ? write_in_small_pass(command_buffer) : write(command_buffer, place);
   times_[time].end = end;
   last_ = end == kNone ? std::nullopt : std::optional(end);
 }
 
 bool Timestamps::end_in_pass(VkCommandBuffer command_buffer, const TimestampPlace& place,
                              TimeIndex time) {
-  if (!pools_.rules().held_by_draws) return false;
+  if (!pools_.rules().held_by_draws || is_large(place)) return false;
   const uint32_t end = write(command_buffer, place, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
   if (end == kNone) return false;
   times_[time].end = end;
@@ -73,18 +96,41 @@ void Timestamps::end_dispatch(VkCommandBuffer command_buffer, TimeIndex time) {
 }
 
 void Timestamps::write_open(VkPipelineStageFlagBits stage) {
-  if (open_ == VK_NULL_HANDLE) return;
-  pools_.table().CmdWriteTimestamp(std::exchange(open_, VK_NULL_HANDLE), stage,
-                                   chunks_[*last_ / TimestampPools::kQueries],
-                                   *last_ % TimestampPools::kQueries);
+  if (open_ != VK_NULL_HANDLE) put(std::exchange(open_, VK_NULL_HANDLE), stage, *last_);
+}
+
+void Timestamps::put(VkCommandBuffer command_buffer, VkPipelineStageFlagBits stage,
+                     uint32_t query) const {
+  pools_.table().CmdWriteTimestamp(command_buffer, stage, chunks_[query / TimestampPools::kQueries],
+                                   query % TimestampPools::kQueries);
 }
 
 uint32_t Timestamps::write(VkCommandBuffer command_buffer, const TimestampPlace& place,
                            VkPipelineStageFlagBits stage) {
   const uint32_t query = take(command_buffer, place);
+  if (query != kNone) put(command_buffer, stage, query);
+  return query;
+}
+
+// With as many tiles of llvmpipe, 64 x 64 pixels, a timestamp in each costs about as much as waking
+// its threads once more.
+bool Timestamps::is_large(const TimestampPlace& place) const {
+  constexpr uint64_t kManyTiles = 256;
+  return pools_.rules().in_each_tile && place.pixels >= kManyTiles * 64 * 64;
+}
+
+uint32_t Timestamps::write_in_small_pass(VkCommandBuffer command_buffer) {
+  const TimestampPools::SmallPass& small = pools_.small_pass();
+  if (small.framebuffer == VK_NULL_HANDLE) return write(command_buffer, {});
+  const uint32_t query = take(command_buffer, {});
   if (query == kNone) return kNone;
-  pools_.table().CmdWriteTimestamp(command_buffer, stage, chunks_.back(),
-                                   query % TimestampPools::kQueries);
+  VkRenderPassBeginInfo info{VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO};
+  info.renderPass = small.pass;
+  info.framebuffer = small.framebuffer;
+  info.renderArea.extent = {1, 1};
+  pools_.table().CmdBeginRenderPass(command_buffer, &info, VK_SUBPASS_CONTENTS_INLINE);
+  put(command_buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, query);
+  pools_.table().CmdEndRenderPass(command_buffer);
   return query;
 }
 

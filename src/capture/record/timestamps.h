@@ -24,6 +24,9 @@ struct TimestampRules {
   bool host_reset = false;        // the feature hostQueryReset is enabled
   bool held_by_barriers = false;  // by barriers that wait for earlier work
   bool held_by_draws = false;     // by earlier draws of the same render pass
+  // The driver writes a timestamp in each tile of the framebuffer, one framebuffer after another.
+  // So behind a large pass it is written in a pass of one pixel.
+  bool in_each_tile = false;
   // vkGetQueryPoolResults waits for all work of the device, which may wait for the application. So
   // command buffers copy the results to memory.
   bool copied = false;
@@ -41,6 +44,14 @@ class TimestampPools {
   void give_back(VkQueryPool pool);
   void destroy_all();
 
+  // A render pass of one pixel, without attachments.
+  struct SmallPass {
+    VkRenderPass pass = VK_NULL_HANDLE;
+    VkFramebuffer framebuffer = VK_NULL_HANDLE;
+  };
+  // Null handles if the driver refuses it.
+  const SmallPass& small_pass();
+
   VkDevice device() const { return device_; }
   const DeviceTable& table() const { return table_; }
   bool host_reset() const { return rules_.host_reset && table_.ResetQueryPool; }
@@ -52,6 +63,8 @@ class TimestampPools {
   const TimestampRules rules_;
   std::mutex mutex_;
   std::vector<VkQueryPool> free_;
+  std::once_flag makes_small_pass_;
+  SmallPass small_pass_;
 };
 
 // The index of a time: the time between two timestamps.
@@ -61,6 +74,7 @@ using TimeIndex = uint32_t;
 struct TimestampPlace {
   bool in_pass = false;  // where the GPU can reset no queries
   uint32_t views = 1;    // of the pass: a timestamp takes a query for each
+  uint64_t pixels = 0;   // of the pass that ends here
 };
 
 // The timestamps of one recording. One thread records them. They are read after the execution has
@@ -130,7 +144,10 @@ class Timestamps {
   // Return the query, or kNone if there are none left.
   uint32_t write(VkCommandBuffer command_buffer, const TimestampPlace& place,
                  VkPipelineStageFlagBits stage = VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+  bool is_large(const TimestampPlace& place) const;
+  uint32_t write_in_small_pass(VkCommandBuffer command_buffer);
   uint32_t take(VkCommandBuffer command_buffer, const TimestampPlace& place);
+  void put(VkCommandBuffer command_buffer, VkPipelineStageFlagBits stage, uint32_t query) const;
   void write_open(VkPipelineStageFlagBits stage);
   uint32_t used_of(size_t chunk) const;
   std::vector<Result> results(vk::OwnFailure& failure) const;

@@ -18,6 +18,23 @@ DeviceTable logging_table() {
   };
   table.DestroyQueryPool = [](VkDevice, VkQueryPool, const VkAllocationCallbacks*) {};
   table.CmdResetQueryPool = [](VkCommandBuffer, VkQueryPool, uint32_t, uint32_t) {};
+  table.CreateRenderPass = [](VkDevice, const VkRenderPassCreateInfo*, const VkAllocationCallbacks*,
+                              VkRenderPass* pass) {
+    *pass = reinterpret_cast<VkRenderPass>(uintptr_t{1});
+    return VK_SUCCESS;
+  };
+  table.CreateFramebuffer = [](VkDevice, const VkFramebufferCreateInfo* info,
+                               const VkAllocationCallbacks*, VkFramebuffer* framebuffer) {
+    EXPECT_EQ(info->width * info->height, 1u);
+    *framebuffer = reinterpret_cast<VkFramebuffer>(uintptr_t{1});
+    return VK_SUCCESS;
+  };
+  table.DestroyRenderPass = [](VkDevice, VkRenderPass, const VkAllocationCallbacks*) {};
+  table.DestroyFramebuffer = [](VkDevice, VkFramebuffer, const VkAllocationCallbacks*) {};
+  table.CmdBeginRenderPass = [](VkCommandBuffer, const VkRenderPassBeginInfo*, VkSubpassContents) {
+    written += " small";
+  };
+  table.CmdEndRenderPass = [](VkCommandBuffer) { written += " end"; };
   table.CmdWriteTimestamp = [](VkCommandBuffer, VkPipelineStageFlagBits stage, VkQueryPool,
                                uint32_t query) {
     written += stage == VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT ? " top" : " bottom";
@@ -99,7 +116,7 @@ TEST_F(TwoOtherDispatches, end_in_front_of_the_barrier_where_it_holds_no_timesta
 }
 
 // A pass with a draw, behind which its time ends, and what follows it.
-std::string record_pass(TimestampRules rules) {
+std::string record_pass(TimestampRules rules, uint64_t pixels = 1) {
   written.clear();
   const DeviceTable table = logging_table();
   TimestampPools pools(nullptr, table, rules);
@@ -107,9 +124,9 @@ std::string record_pass(TimestampRules rules) {
     Timestamps timestamps(pools, false);
     const auto time = timestamps.begin(nullptr, {});
     written += " draw";
-    const bool ended = timestamps.end_in_pass(nullptr, {.in_pass = true}, *time);
+    const bool ended = timestamps.end_in_pass(nullptr, {.in_pass = true, .pixels = pixels}, *time);
     written += " end";
-    if (!ended) timestamps.end(nullptr, {}, *time);
+    if (!ended) timestamps.end(nullptr, {.pixels = pixels}, *time);
     timestamps.begin(nullptr, {});
   }
   pools.destroy_all();
@@ -118,6 +135,13 @@ std::string record_pass(TimestampRules rules) {
 
 TEST(APass, ends_at_the_top_of_the_pipe_behind_draws_that_hold_timestamps_back) {
   EXPECT_EQ(record_pass({.held_by_draws = true}), " bottom0 draw top1 end");
+}
+
+TEST(APass, that_is_large_ends_in_a_small_one_behind_it_where_each_tile_has_a_timestamp) {
+  constexpr TimestampRules kTiles = {.held_by_draws = true, .in_each_tile = true};
+  EXPECT_EQ(record_pass(kTiles, 1 << 20), " bottom0 draw end small top1 end");
+  EXPECT_EQ(record_pass(kTiles, (1 << 20) - 1), " bottom0 draw top1 end");
+  EXPECT_EQ(record_pass({.held_by_draws = true}, 1 << 20), " bottom0 draw top1 end");
 }
 
 TEST(APass, ends_at_the_bottom_of_the_pipe_behind_the_pass_on_other_drivers) {

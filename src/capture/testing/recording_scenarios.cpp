@@ -63,6 +63,20 @@ void render_pass(Context& context) {
   });
 }
 
+// Passes of a megapixel, the last one with nothing to draw, and a copy between two of them.
+void large_passes(Context& context) {
+  const Painter painter(context, Painter::Passes::Objects, {.extent = {1024, 1024}});
+  const Buffer copied(context, 64, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  context.run([&](VkCommandBuffer commands) {
+    for (const uint32_t draws : {1, 3, 0}) {
+      painter.target().begin_render_pass(commands);
+      for (uint32_t i = 0; i < draws; ++i) painter.draw(commands, 1);
+      painter.target().end_render_pass(commands);
+      if (draws == 1) vkCmdFillBuffer(commands, copied, 0, 64, 1);
+    }
+  });
+}
+
 // Draws whose pipeline or commands say how vertices become primitives, in a pass. Exits with 77 if
 // there is no tessellation.
 void topologies(Context& context) {
@@ -610,6 +624,7 @@ const Scenarios& recording_scenarios() {
                                       {"simultaneous", simultaneous},
                                       {"unused_pipelines", unused_pipelines},
                                       {"render_pass", render_pass},
+                                      {"large_passes", large_passes},
                                       {"topologies", topologies},
                                       {"secondaries", secondaries},
                                       {"suspended", suspended},
