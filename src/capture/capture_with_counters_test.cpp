@@ -36,8 +36,10 @@ TEST(CaptureStatistics, of_the_drivers_compiler_are_in_the_capture) {
               1);
     return;
   }
-  EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'VGPRs'"), 0);
-  EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'Code size'"), 0);
+  if (is_radv) {  // other compilers have other statistics
+    EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'VGPRs'"), 0);
+    EXPECT_GT(session.number("SELECT value FROM pipeline_statistic WHERE name = 'Code size'"), 0);
+  }
   EXPECT_EQ(session.number("SELECT DISTINCT stages FROM pipeline_statistic"),
             VK_SHADER_STAGE_COMPUTE_BIT);
   EXPECT_EQ(session.number("SELECT count(DISTINCT pipeline) FROM pipeline_statistic"), 1);

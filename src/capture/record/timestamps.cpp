@@ -207,8 +207,12 @@ std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock,
                                                              vk::OwnFailure& failure) const {
   std::vector<std::optional<stream::GpuTime>> read(times_.size());
   const uint64_t mask = clock.valid_bits >= 64 ? ~0ull : (1ull << clock.valid_bits) - 1;
+  // A double rounds nanoseconds since 1970, as NVIDIA's driver counts them, to multiples of 256.
+  const auto whole = static_cast<uint64_t>(clock.period_ns);
+  const double rest = clock.period_ns - static_cast<double>(whole);
   const auto ns = [&](uint64_t ticks) {
-    return static_cast<int64_t>(static_cast<double>(ticks & mask) * clock.period_ns);
+    return static_cast<int64_t>(ticks * whole +
+                                static_cast<uint64_t>(static_cast<double>(ticks) * rest));
   };
   const std::vector<Result> written = results(failure);
   for (size_t i = 0; i < times_.size(); ++i) {
@@ -216,7 +220,9 @@ std::vector<std::optional<stream::GpuTime>> Timestamps::read(const Clock& clock,
     const Result& begin = written[times_[i].begin];
     const Result& end = written[times_[i].end];
     if (begin.available == 0 || end.available == 0) continue;
-    read[i] = stream::GpuTime{ns(begin.ticks), ns(end.ticks - begin.ticks)};
+    const uint64_t first = begin.ticks & mask;
+    const uint64_t duration = (end.ticks - begin.ticks) & mask;
+    read[i] = stream::GpuTime{ns(first), ns(first + duration) - ns(first)};
   }
   return read;
 }

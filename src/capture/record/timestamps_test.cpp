@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tally::capture {
 namespace {
@@ -113,6 +116,58 @@ TEST_F(TwoDispatches, end_before_a_copy_between_them_although_a_barrier_follows)
 
 TEST_F(TwoOtherDispatches, end_in_front_of_the_barrier_where_it_holds_no_timestamps_back) {
   EXPECT_EQ(record(barrier), " bottom0 dispatch bottom1 barrier dispatch bottom2");
+}
+
+// The ticks of the queries.
+std::vector<uint64_t> ticks;
+
+// The times of two dispatches, of which the second begins where the first has ended.
+std::vector<std::optional<stream::GpuTime>> times_of(std::vector<uint64_t> of_queries,
+                                                     Timestamps::Clock clock) {
+  ticks = std::move(of_queries);
+  DeviceTable table = logging_table();
+  table.GetQueryPoolResults = [](VkDevice, VkQueryPool, uint32_t, uint32_t count, size_t,
+                                 void* results, VkDeviceSize, VkQueryResultFlags) {
+    for (uint32_t i = 0; i < count; ++i) {
+      static_cast<uint64_t*>(results)[2 * i] = ticks[i];
+      static_cast<uint64_t*>(results)[2 * i + 1] = 1;
+    }
+    return VK_SUCCESS;
+  };
+  TimestampPools pools(nullptr, table, {});
+  std::vector<std::optional<stream::GpuTime>> read;
+  {
+    Timestamps timestamps(pools, false);
+    for (int i = 0; i < 2; ++i) timestamps.end(nullptr, {}, *timestamps.begin(nullptr, {}));
+    vk::OwnFailure failure;
+    read = timestamps.read(clock, failure);
+  }
+  pools.destroy_all();
+  return read;
+}
+
+TEST(Times, are_exact_where_the_clock_counts_nanoseconds_since_1970) {
+  constexpr uint64_t kNow = 1'796'046'299'764'953'087;
+  const auto times = times_of({kNow, kNow + 33, kNow + 34}, {});
+  EXPECT_EQ(times[0]->begin_ns, int64_t{kNow});
+  EXPECT_EQ(times[0]->time_ns, 33);
+  EXPECT_EQ(times[1]->begin_ns, int64_t{kNow + 33});
+  EXPECT_EQ(times[1]->time_ns, 1);
+}
+
+TEST(Times, of_other_clocks_follow_each_other) {
+  const auto times = times_of({1001, 1004, 1010}, {.period_ns = 83.25});
+  EXPECT_EQ(times[0]->begin_ns, 83'333);
+  EXPECT_EQ(times[0]->begin_ns + times[0]->time_ns, times[1]->begin_ns);
+  EXPECT_EQ(times[1]->begin_ns, 83'583);
+  EXPECT_EQ(times[1]->time_ns, 499);
+}
+
+TEST(Times, may_pass_the_end_of_the_clock) {
+  const auto times = times_of({254, 258, 260}, {.period_ns = 2, .valid_bits = 8});
+  EXPECT_EQ(times[0]->begin_ns, 508);
+  EXPECT_EQ(times[0]->time_ns, 8);
+  EXPECT_EQ(times[1]->begin_ns, 4);
 }
 
 // A pass with a draw, behind which its time ends, and what follows it.
