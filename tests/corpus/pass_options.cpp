@@ -107,10 +107,12 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   });
   add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
   add("small-code", [](auto& options) { options.driver.prefers_small_code = true; });
+  add("small-code-wide",
+      [](auto& options) { options.driver.prefers_small_code = options.wide_subgroups = true; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
   if (stage == ExecutionModel::GLCompute) {
     add("in-workgroups", [](auto& options) {
-      options.driver.prefers_small_code = true;
+      options.driver.prefers_small_code = options.wide_subgroups = true;
       options.driver.workgroup_bytes = 32768;
     });
     add("virtual-subgroups", [](auto& options) {

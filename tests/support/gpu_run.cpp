@@ -53,6 +53,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.int64 = abilities.int64 && !way.narrow;
   options.int64_atomics = abilities.int64_atomics && !way.narrow;
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
+  options.wide_subgroups = abilities.wide_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.sm_builtins = way.sm_builtins;
   options.count_subgroups = way.count_subgroups;
@@ -361,6 +362,7 @@ DeviceAbilities abilities_of(const Context& context) {
   DeviceAbilities abilities;
   abilities.int64 = features.features.shaderInt64;
   abilities.int64_atomics = features12.shaderBufferInt64Atomics;
+  abilities.wide_subgroups = features12.shaderSubgroupExtendedTypes;
   abilities.sm_builtins = context.has_sm_builtins();
   abilities.max_push_bytes = properties.properties.limits.maxPushConstantsSize;
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;

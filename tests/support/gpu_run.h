@@ -24,6 +24,7 @@ struct DeviceAbilities {
   bool int64 = false;
   bool int64_atomics = false;
   bool sm_builtins = false;
+  bool wide_subgroups = false;
   VkShaderStageFlags subgroup_stages = 0;  // stages with vote, ballot and arithmetic operations
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;        // spirv::DriverWorkarounds

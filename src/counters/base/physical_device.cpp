@@ -50,6 +50,10 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
             core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
   query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
             core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures wide_subgroups{};
+  query.add(wide_subgroups,
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_SHADER_SUBGROUP_EXTENDED_TYPES_EXTENSION_NAME));
   VkPhysicalDeviceHostQueryResetFeatures resets{};
   query.add(resets, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
             core12 || gpu.has_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME));
@@ -124,6 +128,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
+  gpu.wide_subgroups = wide_subgroups.shaderSubgroupExtendedTypes == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
 }
 

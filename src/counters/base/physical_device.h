@@ -29,6 +29,7 @@ struct PhysicalDevice {
   bool fragment_stores = false;
   bool int64 = false;
   bool int64_atomics = false;
+  bool wide_subgroups = false;  // shaderSubgroupExtendedTypes
   bool geometry_shader = false;
   bool tessellation_shader = false;
   bool multiview = false;

@@ -157,6 +157,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.int64 = gpu.int64;
   result.pass.int64_atomics = gpu.int64_atomics;
   result.subgroup_stages = subgroup_counting_stages(gpu);
+  result.pass.wide_subgroups = creation.wide_subgroups();
   result.pass.max_shards_log2 = options.max_shards_log2;
   result.pass.sm_builtins = creation.sm_builtins();
   result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);

@@ -76,6 +76,7 @@ struct FeatureNeeds {
   bool host_query_reset = false;       // the layer resets queries of the driver
   bool statistics_query = false;       // the driver counts draws
   bool sm_builtins = false;            // vertex shaders read their multiprocessor
+  bool wide_subgroups = false;         // subgroup operations of 64-bit numbers
   bool cache_control = false;          // the layer asks whether pipelines are in a cache
 };
 
@@ -199,6 +200,15 @@ void enable_int64_atomics(CreateInfoCopy& info, const PhysicalDevice& gpu) {
              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
 }
 
+void enable_wide_subgroups(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  PromotedFeature<
+      &VkPhysicalDeviceVulkan12Features::shaderSubgroupExtendedTypes,
+      &VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures::shaderSubgroupExtendedTypes>::
+      enable(info, gpu, VK_API_VERSION_1_2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+             VK_KHR_SHADER_SUBGROUP_EXTENDED_TYPES_EXTENSION_NAME,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES);
+}
+
 // Enables what the layer itself needs of a device: features of the driver that instrumented shaders
 // and the layer's own commands use.
 void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
@@ -214,6 +224,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
   if (needs.sm_builtins) enable_sm_builtins(info);
+  if (needs.wide_subgroups) enable_wide_subgroups(info, gpu);
   if (needs.cache_control) enable_cache_control(info, gpu);
 }
 
@@ -326,6 +337,7 @@ void DeviceCreation::enable_needs() {
               .host_query_reset = driver_counts_samples() || driver_counts_draws(),
               .statistics_query = driver_counts_draws(),
               .sm_builtins = sm_builtins(),
+              .wide_subgroups = wide_subgroups(),
               .cache_control = compile_threads() != 0});
   const auto* libraries = copy_.read<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
@@ -340,6 +352,10 @@ void DeviceCreation::enable_needs() {
   if (record_memory_ == RecordMemory::Device && !add_transfer_queue()) {
     record_memory_ = RecordMemory::Host;
   }
+}
+
+bool DeviceCreation::wide_subgroups() const {
+  return gpu_.wide_subgroups && driver_profile(gpu_).prefers_small_code;
 }
 
 bool DeviceCreation::driver_counts_draws() const {

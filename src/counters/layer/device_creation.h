@@ -130,6 +130,8 @@ class DeviceCreation {
     return gpu_.sm_builtins && emulated_queries_.counts_shaders() && !instrumentation_enabled() &&
            !emulated_queries_.performance && !emulated_queries_.performance_intel;
   }
+  // True if subgroup operations of the code that counts add up 64-bit numbers.
+  bool wide_subgroups() const;
   // True if pipeline statistics queries of the driver may count draws.
   bool driver_counts_draws() const;
   // True if the application has one queue.

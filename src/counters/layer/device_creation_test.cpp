@@ -103,6 +103,21 @@ TEST_F(DeviceCreationTest, the_multiprocessor_is_read_where_queries_alone_count)
   EXPECT_FALSE(DeviceCreation(info_, gpu_, options_).sm_builtins());
 }
 
+TEST_F(DeviceCreationTest, sums_of_64_bits_are_enabled_for_drivers_that_prefer_small_code) {
+  using Feature = VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures;
+  constexpr auto kType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES;
+  gpu_.wide_subgroups = true;
+  gpu_.subgroup_size = 8;
+  EXPECT_EQ(chained<Feature>(DeviceCreation(info_, gpu_, options_), kType), nullptr);
+  gpu_.driver_id = VK_DRIVER_ID_MESA_LLVMPIPE;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_TRUE(creation.wide_subgroups());
+  ASSERT_NE(chained<Feature>(creation, kType), nullptr);
+  EXPECT_TRUE(chained<Feature>(creation, kType)->shaderSubgroupExtendedTypes);
+  gpu_.wide_subgroups = false;
+  EXPECT_FALSE(DeviceCreation(info_, gpu_, options_).wide_subgroups());
+}
+
 TEST_F(DeviceCreationTest, features_are_switched_on_in_structs_of_their_own_where_there_are_none) {
   const DeviceCreation creation(info_, gpu_, options_);
   ASSERT_NE(creation.info().pEnabledFeatures, nullptr);

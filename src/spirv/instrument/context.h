@@ -80,6 +80,8 @@ struct PassContext {
   bool demotes;              // an invocation may be demoted before it writes its counts
   ExitPlaces places;
 
+  // True if subgroup operations may add up 64-bit numbers.
+  bool sums_wide() const { return use_subgroups && use_int64 && options.wide_subgroups; }
   // True if the code that writes the counts stands where invocations end, not in a function.
   bool flushes_in_place() const { return options.driver.prefers_small_code && places.only_one(); }
   // ... and that is the return of the application's entry point.

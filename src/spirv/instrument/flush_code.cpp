@@ -376,15 +376,18 @@ class SmallFlush {
   }
 
   void add_together() {
-    add_numbers();
     if (lanes_share_) return add_shared();
     if (takes_turns_) return add_in_turns();
+    const std::vector<uint32_t> totals = number_sums();
     const uint32_t sums = small_sums();
     const uint32_t adds = code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, is_first()});
     code_.if_then(adds, [&] {
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
         if (slots_[counter].kind == Kind::EverySubgroup) add_one(counter);
         if (is_small(slots_[counter])) add(counter, byte(sums, counter));
+        if (is_number(slots_[counter]) && !totals.empty()) {
+          tools_.record.add_word_to_member(code_, counters_, counter, totals[counter]);
+        }
       }
     });
   }
@@ -475,16 +478,31 @@ class SmallFlush {
     return code_.emit(Op::OpIEqual, editor_.type_bool(), {lane, first});
   }
 
-  void add_numbers() {
-    const auto is_number = [](const PrivateSlot& slot) {
-      return slot.kind == Kind::Number && !is_small(slot);
-    };
-    if (std::ranges::none_of(slots_, is_number)) return;
+  static bool is_number(const PrivateSlot& slot) {
+    return slot.kind == Kind::Number && !is_small(slot);
+  }
+
+  // By counter, the 64-bit sums of the numbers that are not small. Where the device has no such
+  // sums, each lane adds its own number here, and the result is empty.
+  std::vector<uint32_t> number_sums() {
+    std::vector<uint32_t> sums;
+    if (std::ranges::none_of(slots_, is_number)) return sums;
+    if (tools_.context.sums_wide()) {
+      for (const PrivateSlot& slot : slots_) {
+        sums.push_back(is_number(slot) ? subgroup_.sum_of_wide(code_, wide(load(slot))) : 0);
+      }
+      return sums;
+    }
     code_.if_then(is_set_, [&] {
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
         if (is_number(slots_[counter])) add(counter, load(slots_[counter]));
       }
     });
+    return sums;
+  }
+
+  uint32_t wide(uint32_t value) {
+    return code_.emit(Op::OpUConvert, editor_.type_int(64), {value});
   }
 
   // The sums of the small counts, each in a byte; 0 if there are none.

@@ -108,9 +108,10 @@ class FlushCode : WordCode {
 // lane adds one of the sums, all in one access.
 //
 // Each lane adds its own counts without subgroup operations, and where no counter is certain to
-// count, because most are then 0. Counts that may be larger are added by each lane, since their sum
-// may not fit into 32 bits. With many counters all that takes longer on the device than what
-// FlushCode does. Draws must not be mixed in a subgroup (RecordWriter::may_be_mixed).
+// count, because most are then 0. Counts that may be larger have a sum of 64 bits each; each lane
+// adds its own where the device has no such sums. With many counters all that takes longer on the
+// device than what FlushCode does. Draws must not be mixed in a subgroup
+// (RecordWriter::may_be_mixed).
 
 // At most four: their sums are the bytes of a word. llvmpipe has at most 4 samples.
 inline constexpr size_t kFewCounters = 4;

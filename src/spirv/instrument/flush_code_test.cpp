@@ -37,7 +37,7 @@ TEST(FlushCode, one_flush_stands_behind_all_returns_of_the_entry_point) {
 BlockCountOptions short_options() {
   BlockCountOptions options = compute_options();
   options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
-  options.int64 = options.int64_atomics = true;
+  options.int64 = options.int64_atomics = options.wide_subgroups = true;
   return options;
 }
 
@@ -96,6 +96,23 @@ TEST(FlushCode, lanes_share_the_additions_of_short_code_where_subgroups_are_full
 }
 
 // One flag, so one word; the invocations of the workgroup are a constant.
+TEST(FlushCode, numbers_without_a_bound_have_a_sum_of_64_bits_where_the_device_has_such_sums) {
+  const std::string loop =
+      "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\nOpBranch %h\n"
+      "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranch %t\n%t = OpLabel\n"
+      "OpBranchConditional %x %c %m\n%c = OpLabel\nOpBranch %h\n%m = OpLabel\nOpReturn\n"
+      "OpFunctionEnd\n";
+  BlockCountOptions options = short_options();
+  const auto sums = [&] {
+    const std::string text = instrumented(header(kCompute) + kTypes + loop, options);
+    EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
+    return count_of(text, "OpGroupNonUniformIAdd %ulong");
+  };
+  EXPECT_EQ(sums(), 1u);
+  options.wide_subgroups = false;
+  EXPECT_EQ(sums(), 0u);
+}
+
 TEST(FlushCode, subgroups_add_up_in_workgroup_memory_and_the_last_one_adds_to_the_record) {
   BlockCountOptions options = short_options();
   options.driver.workgroup_bytes = 1024;

@@ -153,6 +153,8 @@ class RecordWriter {
   uint32_t members_pointer(InstructionBuilder& code, const ShardAddress& address);
   void add_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void add_one_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter);
+  void add_word_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
+                          uint32_t word);
 
   RecordSpecIds spec_ids() const { return {first_byte_.spec_id, stride_bytes_.spec_id}; }
 
@@ -166,8 +168,6 @@ class RecordWriter {
   uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
   uint32_t pointer_at(InstructionBuilder& code, const ShardAddress& address, uint32_t type);
   void add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
-  void add_word_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
-                          uint32_t word);
   uint32_t shard_of(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t record_type();
   uint32_t record_address(InstructionBuilder& code, uint32_t tagged);

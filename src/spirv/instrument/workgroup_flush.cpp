@@ -50,8 +50,7 @@ Barriers barriers_of(const Module& module) {
 bool WorkgroupFlush::is_possible(const PassContext& context, size_t counters) {
   const DriverWorkarounds& driver = context.options.driver;
   if (driver.workgroup_bytes == 0 || context.entry.model != spv::ExecutionModel::GLCompute ||
-      !context.use_subgroups || !context.use_int64 || !context.flushes_in_place() ||
-      context.places.in_loop) {
+      !context.sums_wide() || !context.flushes_in_place() || context.places.in_loop) {
     return false;
   }
   const uint64_t invocations = invocations_of(context);

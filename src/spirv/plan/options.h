@@ -173,6 +173,7 @@ struct BlockCountOptions {
   bool int64 = false;                // the device has shaderInt64
   bool int64_atomics = false;        // ... and shaderBufferInt64Atomics
   bool subgroup_operations = false;  // this stage of the device has basic, vote, ballot, arithmetic
+  bool wide_subgroups = false;       // ... of 64-bit numbers, too (shaderSubgroupExtendedTypes)
   uint32_t max_shards_log2 = 0;      // 0: code for records of one shard only
   bool sm_builtins = false;          // the device has shaderSMBuiltins (SPV_NV_shader_sm_builtins)
   // Also count the subgroups that execute each block. Ignored with Counting::Lane, and in stages
