@@ -21,7 +21,7 @@ PassRecorder::Scope scope_of(bool secondaries) {
   return secondaries ? PassRecorder::Scope::Secondaries : PassRecorder::Scope::Inline;
 }
 
-// Of the smallest framebuffer that has the render area.
+// The size of the smallest framebuffer that has the render area.
 uint64_t pixels(const RecordedPass& pass) {
   const auto end = [](int32_t offset, uint32_t extent) {
     return static_cast<uint64_t>(std::max(offset, 0)) + extent;

@@ -482,7 +482,7 @@ class SmallFlush {
     return slot.kind == Kind::Number && !is_small(slot);
   }
 
-  // By counter, the 64-bit sums of the numbers that are not small. Where the device has no such
+  // The 64-bit sums of the numbers that are not small, by counter. Where the device has no such
   // sums, each lane adds its own number here, and the result is empty.
   std::vector<uint32_t> number_sums() {
     std::vector<uint32_t> sums;
