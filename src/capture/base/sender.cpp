@@ -8,6 +8,7 @@
 #include <iterator>
 #include <new>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -322,11 +323,19 @@ store::stream::Orders StreamConnection::orders() const {
 }
 
 void StreamConnection::flush(std::chrono::milliseconds patience) {
+  if (!client_) return;
   {
-    const std::lock_guard lock(emission_mutex_);
+    std::unique_lock lock(emission_mutex_, std::defer_lock);
+    if (patience == std::chrono::milliseconds::max()) lock.lock();
+    // A thread that holds it may wait for the receiver.
+    const auto begin = std::chrono::steady_clock::now();
+    while (!lock && !lock.try_lock() && std::chrono::steady_clock::now() - begin < patience) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    if (!lock) return;
     send_gathered();
   }
-  if (client_) client_->flush(patience);
+  client_->flush(patience);
 }
 
 void StreamConnection::send_end() {
