@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "catalogue/catalogue.h"
+#include "platform/channel.h"
 #include "spirv/analysis/block_map.h"
 #include "store/stream/clock.h"
 #include "store/stream/stream_client.h"
@@ -91,7 +92,6 @@ constexpr size_t kMaxLabels = 100'000;  // in use
 // With as many in use, how often a label is refused until unused ones are looked for again.
 constexpr uint64_t kRefusals = 10'000;
 constexpr size_t kMaxMessages = 1'000;
-constexpr size_t kMaxGathered = size_t{16} << 10;
 
 }  // namespace
 
@@ -290,7 +290,7 @@ void StreamConnection::push(stream::Bytes bytes) {
   } else {
     gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
   }
-  if (gatherings_ == 0 || gathered_.size() >= kMaxGathered) send_gathered();
+  if (gatherings_ == 0 || gathered_.size() >= platform::kLargeRead) send_gathered();
 }
 
 void StreamConnection::send_gathered() {

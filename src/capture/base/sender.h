@@ -201,7 +201,6 @@ class StreamConnection {
   void handshake(const ApplicationInfo& info);
   LabelRef label_locked(const LabelRef& parent, std::string_view name);
   void forget_unused_labels();
-
   void send_gathered();
 
   static constexpr size_t kFewLabels = 1'024;
