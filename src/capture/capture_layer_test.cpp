@@ -184,6 +184,33 @@ TEST(CaptureLayer, large_passes_have_times_that_follow_each_other) {
             0);
 }
 
+// The first 64 of 300 are all timed, and in the sample the first 4 and one of each 16. A slow
+// machine may time more.
+TEST(CaptureLayer, a_part_of_short_passes_is_timed_where_timestamps_cost_as_much) {
+  const char* const timed = "SELECT count(gpu_time_ns) FROM pass";
+  const char* const sampled = "SELECT count(time_sample) FROM pass";
+  const Session session = run({.scenario = "short_passes"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass"), 400);
+  const int64_t in_sample = session.number(sampled);
+  if (session.number("SELECT count(*) FROM device WHERE name LIKE 'llvmpipe%'") != 0) {
+    EXPECT_GT(in_sample, 0);
+    EXPECT_LE(in_sample, 300 - 64);
+  } else {
+    EXPECT_EQ(in_sample, 0);
+  }
+  const int64_t left_out =
+      in_sample - session.number("SELECT count(gpu_time_ns) FROM pass WHERE time_sample");
+  EXPECT_EQ(session.number(timed), 400 - left_out);
+  EXPECT_GE(left_out, in_sample * 15 / 16 - 4 - 15);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass WHERE time_sample AND id > 300"), 0)
+      << "these executions are of one recording";
+  for (const char* each : {"draws", "plain"}) {
+    const Session all = run({.scenario = "short_passes", .environment = {{"TALLY_TIMES", each}}});
+    EXPECT_EQ(all.number(timed), 400) << each;
+    EXPECT_EQ(all.number(sampled), 0) << each;
+  }
+}
+
 // Several views, subpasses, and passes that are suspended.
 INSTANTIATE_TEST_SUITE_P(CaptureLayer, TimedDraws,
                          ::testing::Values("render_pass", "timed", "views", "subpasses",

@@ -149,9 +149,9 @@ TEST_F(CaptureFile, regions_and_pictures_are_read_as_they_were_written) {
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file, which
 // TALLY_UPDATE_GOLDEN=1 store_test writes. Views hold nothing, and the reader brings its own.
-TEST_F(CaptureFile, the_schema_of_version_15_is_that_of_the_golden_file) {
-  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v15.sqlite";
-  EXPECT_EQ(kCaptureVersion, 15);
+TEST_F(CaptureFile, the_schema_of_version_16_is_that_of_the_golden_file) {
+  const std::string golden_file = STORE_TEST_GOLDEN "/capture-v16.sqlite";
+  EXPECT_EQ(kCaptureVersion, 16);
   write_test_capture(path_);
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::copy_file(path_, golden_file,

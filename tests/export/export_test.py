@@ -400,10 +400,11 @@ class Perfetto(ExportTest):
         rows = [row["instructions"] for row in self.report_rows("sample.tally", "pass") if row["pass"].startswith("main")]
         self.assertEqual([value for _, value in values["main 640x480: instructions"]], [0, rows[0], rows[0] + rows[1]])
 
-    def test_dispatches_that_were_not_timed_are_left_out_with_a_message(self):
+    def test_dispatches_and_passes_that_were_not_timed_are_left_out_with_a_message(self):
         done = run(TALLY, "export", "--format", "perfetto", self.path("sampled.tally"))
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"left out: 10 repeated dispatches that were not timed", done.stderr)
+        self.assertIn(b"left out: 4 passes that were not timed", done.stderr)
 
     def test_a_capture_without_gpu_times_is_refused(self):
         done = run(TALLY, "export", "--format", "perfetto", self.path("calls.tally"))

@@ -156,7 +156,7 @@ void write_inlined_capture(const std::string& path) {
   scene.finish();
 }
 
-// Dispatches of two kinds that were not all timed, under two labels.
+// Dispatches and passes of two kinds that were not all timed.
 void write_sampled_capture(const std::string& path) {
   analysis::TestScene scene(path);
   const RowId pipeline = scene.add_pipeline("p", "", scene.add_shader("1111", ""));
@@ -167,6 +167,10 @@ void write_sampled_capture(const std::string& path) {
     scene.dispatch_sampled(pipeline, 1, {80, {}, 100 + 7 * frame, {}, {}, 120});
     scene.dispatch_sampled(other, 2, {5, {}, 8 + frame});
     scene.dispatch_sampled(other, 3, {{}, 50});
+    for (const std::optional<int64_t> time : {std::optional<int64_t>(700), {}, {740 + frame}, {}}) {
+      scene.begin_pass(time, 4);
+      scene.dispatch(pipeline, {}, {}, {1});
+    }
   }
   scene.finish();
 }

@@ -424,6 +424,10 @@ DataTable CaptureEvents::passes() const {
     merged.push(merged_.group_of_pass[p]);
     place.push(places_.passes[p]);
   }
+  if (!model_.time_samples.empty()) {
+    DataColumn& sample = table.add("time_sample", Kind::Index);
+    for (const Pass& pass : model_.passes) sample.push_index(pass.estimated_from);
+  }
   if (in_.prediction)
     add_predicted_times(
         table, static_cast<uint32_t>(model_.passes.size()), *in_.prediction, [&](uint32_t p) {

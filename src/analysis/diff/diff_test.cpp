@@ -288,6 +288,28 @@ TEST_F(Diff, commands_have_no_times_of_frames_with_estimated_ones) {
   EXPECT_EQ(command.time_before->max_ns, 12u);
 }
 
+TEST_F(Diff, passes_have_no_times_of_frames_with_estimated_ones) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId pipeline = scene.add_pipeline("p1", "blur", scene.add_shader("aa", "a.comp"));
+    int64_t frame = 0;
+    for (const std::optional<int64_t> time : {std::optional<int64_t>(99), {10}, {}, {12}}) {
+      scene.begin_frame(frame++);
+      for (const std::optional<int64_t> of_pass : {std::optional<int64_t>(5), time}) {
+        scene.begin_pass(of_pass, 1);
+        scene.dispatch(pipeline, {}, {}, {after ? 2u : 1u});
+      }
+    }
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  const Difference& pass = only(changes, DiffBy::Pass);
+  ASSERT_TRUE(pass.time_before);
+  EXPECT_EQ(pass.time_before->frames, 3u);
+  EXPECT_EQ(pass.time_before->min_ns, 15u);
+  EXPECT_EQ(pass.time_before->max_ns, 99u) << "the first use was 5";
+}
+
 // One of two pipelines does more in the second of two frames.
 TEST_F(Diff, digests_choose_the_commands_that_differ) {
   for (const bool after : {false, true}) {

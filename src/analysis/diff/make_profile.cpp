@@ -345,8 +345,7 @@ class ProfileBuilder {
     add_commands();
     count_commands();
     const FirstUses first_uses = find_first_uses(model_);
-    time_passes(first_uses);
-    if (commands_) time_commands(first_uses);
+    note_times(first_uses);
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
     TALLY_TRY(status);
@@ -482,29 +481,27 @@ class ProfileBuilder {
       profile_.shaders[item].commands_of_passes[pass] += command.runs;
   }
 
-  void time_passes(const FirstUses& first_uses) {
-    std::map<std::pair<uint32_t, uint32_t>, uint64_t> times;  // by pass item and frame
+  // Without frames in which a pass or command of the item has no time of its own.
+  void note_times(const FirstUses& first_uses) {
+    std::map<Item*, std::map<uint32_t, std::optional<uint64_t>>> times;  // by frame
+    const auto add = [&](Item& item, uint32_t frame, std::optional<int64_t> measured) {
+      std::optional<uint64_t>& sum = times[&item].try_emplace(frame, 0).first->second;
+      if (measured.value_or(-1) < 0) sum.reset();
+      if (sum) *sum += static_cast<uint64_t>(*measured);
+    };
+    std::vector<uint32_t> items;  // before any pointer: an item may be new
+    for (uint32_t p = 0; p < model_.passes.size(); ++p) items.push_back(item_of_pass(p));
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const Pass& pass = model_.passes[p];
-      if (!pass.row.gpu_time_ns || *pass.row.gpu_time_ns < 0 || first_uses.passes[p]) continue;
-      times[{item_of_pass(p), pass.frame}] += static_cast<uint64_t>(*pass.row.gpu_time_ns);
+      const auto measured = pass.estimated_from == kNone ? pass.row.gpu_time_ns : std::nullopt;
+      if (!first_uses.passes[p] && (measured || pass.row.time_sample))
+        add(profile_.passes[items[p]], pass.frame, measured);
     }
-    std::map<uint32_t, std::vector<uint64_t>> by_item;
-    for (const auto& [key, time] : times) by_item[key.first].push_back(time);
-    for (auto& [item, frames] : by_item) profile_.passes[item].time = spread_of(std::move(frames));
-  }
-
-  // Without frames in which a command of the item has no time of its own.
-  void time_commands(const FirstUses& first_uses) {
-    std::map<Item*, std::map<uint32_t, std::optional<uint64_t>>> times;  // by frame
-    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+    for (uint32_t c = 0; commands_ && c < model_.commands.size(); ++c) {
       const Command& command = model_.commands[c];
-      Item* const item = commands_->item_of(c);
-      if (!item) continue;
-      std::optional<uint64_t>& sum = times[item].try_emplace(command.frame, 0).first->second;
-      const int64_t time = command.estimated_from == kNone ? command.gpu_time_ns.value_or(-1) : -1;
-      if (time < 0 || first_uses.commands[c]) sum.reset();
-      if (sum) *sum += static_cast<uint64_t>(time);
+      const bool is_timed = command.estimated_from == kNone && !first_uses.commands[c];
+      if (Item* const item = commands_->item_of(c))
+        add(*item, command.frame, is_timed ? command.gpu_time_ns : std::nullopt);
     }
     for (const auto& [item, frames] : times) {
       std::vector<uint64_t> known;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -344,6 +345,7 @@ class Timeline {
 
   Status load_passes() {
     return model_.reader.for_each_pass([&](const store::PassRow& row) {
+      if (row.time_sample) sampled_passes_[row.id] = {sample_of(*row.time_sample), row.gpu_time_ns};
       const auto place = executions_.find(row.execution);
       if (place == executions_.end()) return true;
       const uint32_t own_label = model_.label_index.find(row.label);
@@ -363,6 +365,7 @@ class Timeline {
     const uint64_t limit = std::max(kMaxCommands, model_.reader.file_size());
     bool fits = true;
     TALLY_TRY(model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
+      note_use(row.pipeline, row.pass);
       add_to_sample(row);
       const auto place = executions_.find(row.execution);
       const uint32_t function = function_index.find(row.function);
@@ -384,6 +387,7 @@ class Timeline {
     auto batches = TALLY_TRY(model_.reader.query(
         "SELECT execution, function, size, pipeline, pass, repeats FROM command_batch"));
     while (batches.step()) {
+      note_use(batches.optional_integer(3), batches.optional_integer(4));
       const auto place = executions_.find(batches.integer(0));
       const uint32_t function = function_index.find(batches.integer(1));
       if (place == executions_.end() || function == kNone) continue;
@@ -432,40 +436,69 @@ class Timeline {
     }
   }
 
-  // Welford's method. Until all commands are known, `variance` is the sum of the squared
-  // differences from the mean.
+  // In the order of the file, which is the one in which submissions completed.
+  void note_use(std::optional<store::RowId> pipeline, std::optional<store::RowId> pass) {
+    if (pipeline && used_.insert(*pipeline).second && pass) first_uses_.insert(*pass);
+  }
+
+  // The index of a sample.
+  uint32_t sample_of(store::RowId number) {
+    uint32_t index = sample_index_.find(number);
+    if (index != kNone) return index;
+    index = static_cast<uint32_t>(model_.time_samples.size());
+    sample_index_.add(number, index);
+    model_.time_samples.emplace_back();
+    return index;
+  }
+
   void add_to_sample(const store::CommandBatchRow& row) {
     if (!row.time_sample) return;
-    uint32_t index = sample_index_.find(row.time_sample);
-    if (index == kNone) {
-      index = static_cast<uint32_t>(model_.time_samples.size());
-      sample_index_.add(*row.time_sample, index);
-      model_.time_samples.emplace_back();
+    TimeSample& sample = model_.time_samples[sample_of(*row.time_sample)];
+    for (size_t i = 0; i < row.size; ++i) add_time(sample, row.gpu_time_ns.at(i));
+  }
+
+  // Welford's method. Until all times are known, `variance` is the sum of the squared differences
+  // from the mean.
+  static void add_time(TimeSample& sample, int64_t time) {
+    static_assert(store::Column::kNull < 0);
+    if (time < 0) return;
+    const double difference = static_cast<double>(time) - sample.mean_ns;
+    sample.mean_ns += difference / static_cast<double>(++sample.timed);
+    sample.variance += difference * (static_cast<double>(time) - sample.mean_ns);
+  }
+
+  // A pass that uses a pipeline for the first time takes longer than its like.
+  void estimate_times() {
+    for (const auto& [pass, timed] : sampled_passes_) {
+      if (!first_uses_.contains(pass))
+        add_time(model_.time_samples[timed.first], timed.second.value_or(-1));
     }
-    TimeSample& sample = model_.time_samples[index];
-    for (size_t i = 0; i < row.size; ++i) {
-      const int64_t time = row.gpu_time_ns.at(i);
-      static_assert(store::Column::kNull < 0);
-      if (time < 0) continue;
-      const double difference = static_cast<double>(time) - sample.mean_ns;
-      sample.mean_ns += difference / static_cast<double>(++sample.timed);
-      sample.variance += difference * (static_cast<double>(time) - sample.mean_ns);
+    for (TimeSample& sample : model_.time_samples)
+      if (sample.timed > 1) sample.variance /= static_cast<double>(sample.timed - 1);
+    for (Command& command : loaded_)
+      estimate_time(command.estimated_from, command.gpu_time_ns, command.runs,
+                    model_.dispatches_untimed);
+    for (Pass& pass : model_.passes) {
+      if (!pass.row.time_sample || pass.row.gpu_time_ns) continue;
+      if (!first_uses_.contains(pass.row.id)) {
+        pass.estimated_from = sample_of(*pass.row.time_sample);
+        estimate_time(pass.estimated_from, pass.row.gpu_time_ns, pass.runs, model_.passes_untimed);
+      } else {
+        model_.passes_untimed += pass.runs;
+      }
     }
   }
 
-  void estimate_times() {
-    for (TimeSample& sample : model_.time_samples)
-      if (sample.timed > 1) sample.variance /= static_cast<double>(sample.timed - 1);
-    for (Command& command : loaded_) {
-      if (command.estimated_from == kNone) continue;
-      const TimeSample& sample = model_.time_samples[command.estimated_from];
-      if (sample.timed > 1) {
-        command.gpu_time_ns = std::llround(sample.mean_ns);
-      } else {
-        command.estimated_from = kNone;
-        model_.times_unknown += command.runs;
-      }
+  void estimate_time(uint32_t& from, std::optional<int64_t>& time, uint32_t runs,
+                     uint64_t& untimed) {
+    if (from == kNone) return;
+    const TimeSample& sample = model_.time_samples[from];
+    if (sample.timed > 1) {
+      time = std::llround(sample.mean_ns);
+      return;
     }
+    from = kNone;
+    untimed += runs;
   }
 
   void order_commands() {
@@ -511,6 +544,10 @@ class Timeline {
   std::map<store::RowId, Submission> submissions_;
   std::unordered_map<store::RowId, Place> executions_;
   IdIndex pass_index_, sample_index_;
+  // The samples and the times of their passes, by row.
+  std::map<store::RowId, std::pair<uint32_t, std::optional<int64_t>>> sampled_passes_;
+  std::unordered_set<store::RowId> used_;        // pipelines
+  std::unordered_set<store::RowId> first_uses_;  // passes
   std::vector<Command> loaded_;
   std::unordered_map<uint32_t, uint32_t> next_command_, next_pass_;  // by frame
 };

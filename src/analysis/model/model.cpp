@@ -95,29 +95,29 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
   return t.find(p) != std::string::npos;
 }
 
-void EstimatedTimes::add(uint32_t sample, uint64_t commands) {
+void EstimatedTimes::add(uint32_t sample, uint64_t count) {
   const auto place =
       std::ranges::lower_bound(of_samples_, sample, {}, &std::pair<uint32_t, uint64_t>::first);
   if (place == of_samples_.end() || place->first != sample) {
-    of_samples_.emplace(place, sample, commands);
+    of_samples_.emplace(place, sample, count);
   } else {
-    place->second += commands;
+    place->second += count;
   }
 }
 
-void EstimatedTimes::add(const Command& command) {
-  if (command.estimated_from != kNone) add(command.estimated_from, 1);
+void EstimatedTimes::add(uint32_t estimated_from) {
+  if (estimated_from != kNone) add(estimated_from, 1);
 }
 
 void EstimatedTimes::add(const EstimatedTimes& other) {
-  for (const auto& [sample, commands] : other.of_samples_) add(sample, commands);
+  for (const auto& [sample, count] : other.of_samples_) add(sample, count);
 }
 
 std::optional<double> EstimatedTimes::standard_error(const std::vector<TimeSample>& samples) const {
   if (of_samples_.empty()) return std::nullopt;
   double variance = 0;
-  for (const auto& [sample, commands] : of_samples_) {
-    const auto n = static_cast<double>(commands);
+  for (const auto& [sample, count] : of_samples_) {
+    const auto n = static_cast<double>(count);
     variance += samples[sample].variance * (n * n / static_cast<double>(samples[sample].timed) + n);
   }
   return std::sqrt(variance);

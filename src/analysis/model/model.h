@@ -110,25 +110,25 @@ struct Command {
   uint32_t estimated_from = kNone;
 };
 
-// The dispatches of one CommandBatchRow::time_sample that were timed.
+// The dispatches or passes of one `time_sample` that were timed.
 struct TimeSample {
   uint64_t timed = 0;
   double mean_ns = 0;
-  double variance = 0;  // of one dispatch, in square nanoseconds
+  double variance = 0;  // of one dispatch or pass, in square nanoseconds
 };
 
-// The commands of a sum of GPU times whose times are estimated.
+// The commands and passes of a sum of GPU times whose times are estimated.
 class EstimatedTimes {
  public:
-  // Does nothing for a measured time.
-  void add(const Command& command);
+  // Adds Command::estimated_from or Pass::estimated_from. Does nothing for a measured time.
+  void add(uint32_t estimated_from);
   void add(const EstimatedTimes& other);
   // The standard error of the sum, in nanoseconds: the means have an error, and the commands' own
   // times differ from them. nullopt: all times were measured.
   std::optional<double> standard_error(const std::vector<TimeSample>& samples) const;
 
  private:
-  void add(uint32_t sample, uint64_t commands);
+  void add(uint32_t sample, uint64_t count);
 
   std::vector<std::pair<uint32_t, uint64_t>> of_samples_;  // in ascending order
 };
@@ -143,11 +143,12 @@ struct Batch {
 };
 
 struct Pass {
-  store::PassRow row;
+  store::PassRow row;  // with the estimated time, if it was not measured
   uint32_t frame;
   uint32_t label;
   uint32_t number_in_frame;
-  uint32_t runs;  // number of executions that this one sums up
+  uint32_t runs;                    // number of executions that this one sums up
+  uint32_t estimated_from = kNone;  // as Command::estimated_from
 };
 
 // Maps row ids to indices.
@@ -208,12 +209,14 @@ struct Model {
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
       frame_index, region_counter_index;
 
-  std::vector<Pass> passes;                   // of selected frames
-  std::vector<Command> commands;              // of selected frames
-  std::vector<Batch> batches;                 // of selected frames
-  std::vector<TimeSample> time_samples;       // of all frames
-  uint64_t dispatches_repeated = 0;           // of selected frames: CommandBatchRow::repeats
-  uint64_t times_unknown = 0;                 // of selected frames: too few of equal ones are timed
+  std::vector<Pass> passes;              // of selected frames
+  std::vector<Command> commands;         // of selected frames
+  std::vector<Batch> batches;            // of selected frames
+  std::vector<TimeSample> time_samples;  // of all frames
+  uint64_t dispatches_repeated = 0;      // of selected frames: CommandBatchRow::repeats
+  // Dispatches and passes of selected frames that have no time because too few of their sample have
+  // one, and passes without a time that use a pipeline for the first time.
+  uint64_t dispatches_untimed = 0, passes_untimed = 0;
   std::vector<std::string> shader_names;      // by shader: see names.h
   std::vector<std::string> shader_constants;  // by shader: ShaderConstants::specialized
   std::vector<std::string> pipeline_names;    // by pipeline: see names.h

@@ -113,7 +113,8 @@ class WorkFinder {
     const FirstUses first_uses = find_first_uses(model_);
     for (uint32_t p = 0; p < model_.passes.size(); ++p) {
       const Pass& pass = model_.passes[p];
-      if (!first_uses.passes[p]) note_time(result_.of_pass[p], pass.row.gpu_time_ns);
+      if (!first_uses.passes[p] && pass.estimated_from == kNone)
+        note_time(result_.of_pass[p], pass.row.gpu_time_ns);
     }
     for (uint32_t c = 0; c < model_.commands.size(); ++c) {
       const Command& command = model_.commands[c];

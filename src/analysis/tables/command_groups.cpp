@@ -108,7 +108,7 @@ class Grouper {
         command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     if (counted_with_pass) return;
     add_part(group, first_uses_.commands[index], command.gpu_time_ns);
-    if (!first_uses_.commands[index]) group.estimated.add(command);
+    if (!first_uses_.commands[index]) group.estimated.add(command.estimated_from);
   }
 
   void add_vertices(const Command& command, CommandGroup& group) const {
@@ -133,6 +133,7 @@ class Grouper {
     group.pixels = saturating_sum(group.pixels, pixels_of(pass));
     note_frame(number, pass.frame);
     add_part(group, first_uses_.passes[index], pass.row.gpu_time_ns);
+    if (!first_uses_.passes[index]) group.estimated.add(pass.estimated_from);
   }
 
   uint32_t group_of_command(uint32_t index, const Command& command) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -163,13 +164,55 @@ TEST_F(Tables, a_dispatch_that_was_not_timed_has_the_mean_of_its_sample_with_an_
   EXPECT_EQ(cell(each, 3, "gpu_time_error"), Cell()) << "measured";
   EXPECT_EQ(cell(each, 9, "gpu_time"), Cell());
   const Summary summary = summarize(analyzer.model());
-  EXPECT_EQ(summary.times_estimated, 4u);
-  EXPECT_EQ(summary.times_unknown, 1u);
+  EXPECT_EQ(summary.dispatch_times.estimated, 4u);
+  EXPECT_EQ(summary.dispatch_times.untimed, 1u);
   // Its sample is of all frames.
   Analyzer first_frame = open({.frames = FrameRange{0, 0}, .shader = {}});
   const Table frame = require(first_frame.table(By::Frame, {}));
   EXPECT_EQ(cell(frame, 0, "gpu_time_error"), Cell(uint64_t{23}))
       << "sqrt(400 * (1 / 3 + 1) + 2 * (4 / 2 + 2))";
+}
+
+// 80, 100 and 120 ns have the mean 100 and the variance 400; the two passes that use a pipeline for
+// the first time are no part of it.
+TEST_F(Tables, a_pass_that_was_not_timed_has_the_mean_of_its_sample_with_an_error) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId one = scene.add_pipeline("p1", "one", shader),
+                two = scene.add_pipeline("p2", "two", shader),
+                three = scene.add_pipeline("p3", "three", shader);
+    const auto pass = [&](RowId pipeline, std::optional<int64_t> time, RowId sample) {
+      scene.begin_pass(time, sample);
+      scene.dispatch(pipeline, {}, {}, {1});
+    };
+    scene.begin_frame(0);
+    pass(one, 9000, 1);
+    for (const std::optional<int64_t> time : {std::optional<int64_t>(80), {}, {100}, {}})
+      pass(one, time, 1);
+    pass(two, {}, 1);
+    pass(two, {}, 2);
+    pass(three, 8000, 1);
+    scene.begin_frame(1);
+    pass(one, 120, 1);
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table frames = require(analyzer.table(By::Frame, {.sort = "gpu_time"}));
+  EXPECT_EQ(cell(frames, 0, "gpu_time"), Cell(uint64_t{80 + 100 + 100 + 100}));
+  EXPECT_EQ(cell(frames, 0, "first_use_time"), Cell(uint64_t{9000 + 8000}));
+  EXPECT_EQ(cell(frames, 0, "gpu_time_error"), Cell(uint64_t{37})) << "sqrt(400 * (4 / 3 + 2))";
+  EXPECT_EQ(cell(frames, 1, "gpu_time_error"), Cell()) << "measured";
+  const Summary summary = summarize(analyzer.model());
+  EXPECT_EQ(summary.pass_times.estimated, 2u);
+  EXPECT_EQ(summary.pass_times.untimed, 2u);
+  EXPECT_EQ(summary.pass_times.time_ns, 80 + 3 * 100 + 120);
+  EXPECT_EQ(std::round(summary.pass_times.error_ns), 37);
+  EXPECT_EQ(summary.dispatch_times.estimated, 0u);
+  Analyzer first_frame = open({.frames = FrameRange{0, 0}, .shader = {}});
+  EXPECT_EQ(cell(require(first_frame.table(By::Frame, {})), 0, "gpu_time_error"),
+            Cell(uint64_t{37}))
+      << "the sample is of all frames";
 }
 
 TEST_F(Tables, gpu_time_of_first_uses_is_separate_and_their_frames_are_not_warm) {

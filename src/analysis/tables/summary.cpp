@@ -237,17 +237,39 @@ std::vector<FrameRange> find_warm_frames(const Model& model) {
   return ranges;
 }
 
-void add_estimated_times(const Model& model, Summary& summary) {
-  EstimatedTimes estimated;
-  for (const Command& command : model.commands) {
-    if (command.pass != kNone) continue;
-    estimated.add(command);
-    if (command.estimated_from != kNone) summary.times_estimated += command.runs;
-    summary.dispatch_time_ns +=
-        static_cast<double>(std::max<int64_t>(command.gpu_time_ns.value_or(0), 0));
+// Adds up times, some of which are estimated.
+class TimeAdder {
+ public:
+  void add(std::optional<int64_t> time, uint32_t estimated_from, uint32_t runs) {
+    estimated_.add(estimated_from);
+    if (estimated_from != kNone) sum_.estimated += runs;
+    sum_.time_ns += static_cast<double>(std::max<int64_t>(time.value_or(0), 0));
   }
-  summary.times_unknown = model.times_unknown;
-  summary.dispatch_time_error_ns = estimated.standard_error(model.time_samples).value_or(0);
+  TimedSum sum(const Model& model, uint64_t untimed) const {
+    TimedSum sum = sum_;
+    sum.untimed = untimed;
+    sum.error_ns = estimated_.standard_error(model.time_samples).value_or(0);
+    return sum;
+  }
+
+ private:
+  TimedSum sum_;
+  EstimatedTimes estimated_;
+};
+
+void add_times(const Model& model, Summary& summary) {
+  TimeAdder dispatches, passes;
+  for (const Command& command : model.commands) {
+    if (command.pass == kNone)
+      dispatches.add(command.gpu_time_ns, command.estimated_from, command.runs);
+  }
+  const FirstUses first_uses = find_first_uses(model);
+  for (size_t p = 0; p < model.passes.size(); ++p) {
+    const Pass& pass = model.passes[p];
+    if (!first_uses.passes[p]) passes.add(pass.row.gpu_time_ns, pass.estimated_from, pass.runs);
+  }
+  summary.dispatch_times = dispatches.sum(model, model.dispatches_untimed);
+  summary.pass_times = passes.sum(model, model.passes_untimed);
 }
 
 }  // namespace
@@ -279,7 +301,7 @@ Summary summarize(const Model& model) {
   summary.warm_frames = find_warm_frames(model);
   Counter(model, summary).run();
   summary.dispatches_repeated = model.dispatches_repeated;
-  add_estimated_times(model, summary);
+  add_times(model, summary);
   summary.messages = model.messages;
   return summary;
 }

@@ -32,6 +32,14 @@ struct DeviceSummary {
   std::string not_captured;
 };
 
+// The GPU times of all dispatches outside of passes, or of all passes.
+struct TimedSum {
+  uint64_t estimated = 0;  // those with the mean time of their like
+  uint64_t untimed = 0;    // those without a time because too few of their like have one
+  double time_ns = 0;      // the sum, with its standard error
+  double error_ns = 0;
+};
+
 struct Summary {
   std::string path;
   std::string tool_version;
@@ -60,12 +68,7 @@ struct Summary {
   uint64_t draws = 0;
   uint64_t dispatches = 0;
   uint64_t dispatches_repeated = 0;  // of them: with the counts of an equal one
-  // Those whose GPU time is estimated, and the sum of all GPU times of dispatches with its standard
-  // error.
-  uint64_t times_estimated = 0;
-  uint64_t times_unknown = 0;  // those without a GPU time because too few of equal ones have one
-  double dispatch_time_ns = 0;
-  double dispatch_time_error_ns = 0;
+  TimedSum dispatch_times, pass_times;
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
   bool has_names = true;  // a shader that ran, or a pipeline of it, has a name; or none ran

@@ -118,14 +118,16 @@ void TestScene::begin_frame(int64_t number, int64_t runs) {
   pass_.reset();
 }
 
-TestScene::RowId TestScene::begin_pass(std::optional<int64_t> gpu_time_ns) {
+TestScene::RowId TestScene::begin_pass(std::optional<int64_t> gpu_time_ns,
+                                       std::optional<RowId> sample) {
   pass_ = writer_.add(store::PassRow{.execution = execution_,
                                      .position = position_++,
                                      .width = 24,
                                      .height = 16,
                                      .layers = 1,
                                      .attachments = "[]",
-                                     .gpu_time_ns = gpu_time_ns});
+                                     .gpu_time_ns = gpu_time_ns,
+                                     .time_sample = sample});
   return *pass_;
 }
 

@@ -47,8 +47,9 @@ class TestScene {
   // once.
   void dispatch_sampled(RowId pipeline, RowId sample,
                         const std::vector<std::optional<int64_t>>& gpu_times_ns);
-  // A pass of 24x16 pixels, which all later dispatches of the frame belong to.
-  RowId begin_pass(std::optional<int64_t> gpu_time_ns);
+  // A pass of 24x16 pixels, which all later dispatches of the frame belong to. Those of a `sample`
+  // that have a time stand for the others.
+  RowId begin_pass(std::optional<int64_t> gpu_time_ns, std::optional<RowId> sample = {});
   // The values of counters in the regions of 16x16 pixels of such a pass: 2, the right one 8 wide.
   void add_regions(RowId pass, const std::map<std::string, std::vector<uint32_t>>& counters);
   // A counter of the dispatch with this position in the frame, in some regions of the last ones.

@@ -267,7 +267,8 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   active_ = refused_ = needs_barrier_ = false;
   const bool continues =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
-  passes_.reset(continues ? info.pInheritanceInfo : nullptr);
+  const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
+  passes_.reset(continues ? info.pInheritanceInfo : nullptr, once);
   bound_.reset();
   push_constants_.reset();
   sets_.reset();
@@ -279,7 +280,6 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   suspends_pass_ = between_passes_ = false;
   simultaneous_ = (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
   if (context_.frames().over() || !context_.may_measure()) return copy_.release();
-  const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
   contents_ = std::make_shared<Contents>(context_.frames().number(), once);
   if (once && !context_.frames().recording_soon()) return copy_.release();
   if (!begin_counting(info, once)) return;

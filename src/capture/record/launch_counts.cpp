@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capture/record/timestamps.h"
+
 namespace tally::capture {
 
 void PushConstants::push(uint32_t offset, std::span<const std::byte> values) {
@@ -69,11 +71,7 @@ bool have_equal_values(std::span<const uint64_t> a, std::span<const uint64_t> b,
   return true;
 }
 
-Launch::Launch(const LaunchKey& key)
-    : key_(key), number_([] {
-        static std::atomic<uint64_t> last = 0;
-        return last.fetch_add(1, std::memory_order_relaxed) + 1;
-      }()) {}
+Launch::Launch(const LaunchKey& key) : key_(key), number_(new_time_sample()) {}
 
 bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   const std::lock_guard lock(mutex_);

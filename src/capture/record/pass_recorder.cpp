@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/hash.h"
 #include "capture/record/recording.h"
 #include "capture/record/recording_context.h"
 #include "vk/chain.h"
@@ -30,6 +34,8 @@ uint64_t pixels(const RecordedPass& pass) {
   return end(area.offset.x, area.extent.width) * end(area.offset.y, area.extent.height);
 }
 
+uint64_t hash_text(std::string_view text) { return hash_bytes(std::as_bytes(std::span(text))).low; }
+
 uint32_t view_mask_of(const VkCommandBufferInheritanceInfo& info, const PassRegistry& passes) {
   if (const std::shared_ptr<RenderPass> pass = passes.find(info.renderPass)) {
     return pass->view_mask;
@@ -53,8 +59,9 @@ void PassRecorder::end_command_time(const PassTarget& to, TimeIndex time, bool d
   }
 }
 
-void PassRecorder::reset(const VkCommandBufferInheritanceInfo* inherits) {
+void PassRecorder::reset(const VkCommandBufferInheritanceInfo* inherits, bool once) {
   continues_parent_ = inherits != nullptr;
+  once_ = once;
   scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
   view_mask_ = inherits ? view_mask_of(*inherits, context_.passes()) : 0;
   suspending_ = between_suspended_ = false;
@@ -80,7 +87,8 @@ TimestampPlace PassRecorder::timestamp_place() const {
 }
 
 bool PassRecorder::samples_times() const {
-  return times_ == Times::Passes && !context_.connection().settings().live_counters;
+  const CaptureSettings& settings = context_.connection().settings();
+  return times_ == Times::Passes && settings.counts && !settings.live_counters;
 }
 
 std::optional<TimeIndex> PassRecorder::begin_command_time(const PassTarget& to, bool timed) {
@@ -109,9 +117,30 @@ std::optional<TimeIndex> PassRecorder::begin_time(const PassTarget& to) {
   return time;
 }
 
+// Null if all such passes are timed. Parts of suspended passes may have no time at all.
+PassSample* PassRecorder::sample_of(const RecordedPass& pass) const {
+  const bool is_whole = !suspending_ && !between_suspended_;
+  if (!once_ || !is_whole || !samples_times() || !context_.measures() ||
+      !context_.timestamps().rules().in_each_tile) {
+    return nullptr;
+  }
+  std::vector<uint64_t> key = {pass.render_pass ? pass.render_pass->id() : 0,
+                               hash_text(pass.attachments),
+                               pass.area.extent.width,
+                               pass.area.extent.height,
+                               pass.layers,
+                               pass.view_mask};
+  for (const Label* label = pass.label; label; label = label->parent.get())
+    key.push_back(hash_text(label->name));
+  return context_.pass_samples().find(hash_bytes(std::as_bytes(std::span(key))));
+}
+
 void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {
   pass.label = to.label;
-  if (const auto time = begin_time(to)) pass.time = *time;
+  pass.sample = sample_of(pass);
+  const PassSample::Turn turn = pass.sample ? pass.sample->next() : PassSample::Turn();
+  pass.sampled = turn.sampled;
+  if (const auto time = turn.timed ? begin_time(to) : std::nullopt) pass.time = *time;
   view_mask_ = pass.view_mask;
   to.recording.passes.push_back(std::move(pass));
   pass_ = static_cast<uint32_t>(to.recording.passes.size() - 1);

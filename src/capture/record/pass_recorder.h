@@ -35,8 +35,9 @@ class PassRecorder {
   PassRecorder(RecordingContext& context, Times times, bool can_count_regions)
       : context_(context), times_(times), can_count_regions_(can_count_regions) {}
 
-  // `inherits`: the command buffer is a secondary inside of this pass.
-  void reset(const VkCommandBufferInheritanceInfo* inherits);
+  // `inherits`: the command buffer is a secondary inside of this pass. `once`: it is
+  // probably executed at most once.
+  void reset(const VkCommandBufferInheritanceInfo* inherits, bool once);
 
   void begin(const PassTarget& to, const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void next_subpass(VkSubpassContents contents);
@@ -64,7 +65,8 @@ class PassRecorder {
 
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
-  // True if some repetitions of a dispatch are timed for all. The live counters add up all times.
+  // True if a part of the dispatches or passes that are alike may be timed for all. The live
+  // counters add up all times, and who does not count wants them.
   bool samples_times() const;
   // The time of a draw in the open pass, or of a command outside of passes; null if it is not
   // `timed`.
@@ -73,6 +75,7 @@ class PassRecorder {
 
  private:
   std::optional<TimeIndex> begin_time(const PassTarget& to);
+  PassSample* sample_of(const RecordedPass& pass) const;
   TimestampPlace timestamp_place() const;
   void begin_pass(const PassTarget& to, RecordedPass pass);
   void prepare_regions(const PassTarget& to, RecordedPass& pass, const void* chain,
@@ -84,6 +87,7 @@ class PassRecorder {
   const bool can_count_regions_;
   Scope scope_ = Scope::Outside;
   bool continues_parent_ = false;
+  bool once_ = false;
   bool suspending_ = false;
   bool between_suspended_ = false;
   std::optional<uint32_t> pass_;

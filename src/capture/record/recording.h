@@ -210,6 +210,8 @@ struct RecordedPass {
   std::string attachments;
   const Label* label = nullptr;
   bool resolves = false;              // attachments, when it ends
+  PassSample* sample = nullptr;       // that learns its time
+  bool sampled = false;               // the times of some passes of the sample stand for all
   uint32_t time = CommandRun::kNone;  // a TimeIndex
   bool time_ended = false;            // in the pass
   bool ended = false;                 // not left suspended: its values by region are written

@@ -126,6 +126,7 @@ class RecordingContext {
   ExecutionSets& execution_sets() { return execution_sets_; }
   PassRegistry& passes() { return passes_; }
   TimestampPools& timestamps() { return timestamps_; }
+  PassSamples& pass_samples() { return pass_samples_; }
   HostMemory& host_memory() { return host_memory_; }
   const RegionCapture& regions() const { return regions_; }
   // Null if passes are not captured by region.
@@ -185,6 +186,7 @@ class RecordingContext {
   PassRegistry passes_;
   DescriptorSizes descriptor_sizes_;
   TimestampPools timestamps_;
+  PassSamples pass_samples_;
   HostMemory host_memory_;
   const RegionCapture regions_;
   const bool dynamic_rendering_;

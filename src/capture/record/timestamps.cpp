@@ -56,6 +56,40 @@ const TimestampPools::SmallPass& TimestampPools::small_pass() {
   return small_pass_;
 }
 
+uint64_t new_time_sample() {
+  static std::atomic<uint64_t> last = 0;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+PassSample::Turn PassSample::next() {
+  const int64_t recent = recent_ns_.load(std::memory_order_relaxed);
+  const bool is_warm = begun_.fetch_add(1, std::memory_order_relaxed) >= kWarmUp;
+  if (!is_warm || recent < 0 || recent > kShortNs) return {};
+  const uint32_t place = sampled_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t chosen = hash_combine(number_, place / kPart) % kPart;
+  return {.sampled = true, .timed = place < kFirst || place % kPart == chosen};
+}
+
+void PassSample::learn(int64_t ns) {
+  constexpr int64_t kWeight = 8;  // of the mean; a lost update does not matter
+  const int64_t recent = recent_ns_.load(std::memory_order_relaxed);
+  recent_ns_.store(recent < 0 ? ns : recent + (ns - recent) / kWeight, std::memory_order_relaxed);
+}
+
+PassSample* PassSamples::find(const Hash128& key) {
+  std::atomic<PassSample*>& recent = recent_[key.low % kRecent];
+  PassSample* const last = recent.load(std::memory_order_acquire);
+  if (last && last->key() == key) return last;
+  const std::lock_guard lock(mutex_);
+  auto found = samples_.find(key);
+  if (found == samples_.end()) {
+    if (samples_.size() == kMaxSamples) return nullptr;
+    found = samples_.emplace(key, std::make_unique<PassSample>(key)).first;
+  }
+  recent.store(found->second.get(), std::memory_order_release);
+  return found->second.get();
+}
+
 Timestamps::~Timestamps() {
   for (const VkQueryPool pool : chunks_) pools_.give_back(pool);
 }

@@ -3,12 +3,16 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "capture/base/tables.h"
 #include "capture/record/host_memory.h"
 #include "store/stream/stream.h"
@@ -25,7 +29,8 @@ struct TimestampRules {
   bool held_by_barriers = false;  // by barriers that wait for earlier work
   bool held_by_draws = false;     // by earlier draws of the same render pass
   // The driver writes a timestamp in each tile of the framebuffer, one framebuffer after another.
-  // So behind a large pass it is written in a pass of one pixel.
+  // So behind a large pass it is written in a pass of one pixel, and of short passes a part is
+  // timed (PassSample).
   bool in_each_tile = false;
   // vkGetQueryPoolResults waits for all work of the device, which may wait for the application. So
   // command buffers copy the results to memory.
@@ -65,6 +70,59 @@ class TimestampPools {
   std::vector<VkQueryPool> free_;
   std::once_flag makes_small_pass_;
   SmallPass small_pass_;
+};
+
+// The number of a new sample of times; not 0. Samples of passes and of dispatches (Launch) have
+// different numbers.
+uint64_t new_time_sample();
+
+// Render passes that are alike: they have equal attachments, sizes and labels. While they are
+// short, a random part of them is timed for all. Thread-safe.
+class PassSample {
+ public:
+  explicit PassSample(const Hash128& key) : key_(key) {}
+
+  const Hash128& key() const { return key_; }
+  // How the next pass is measured.
+  struct Turn {
+    // Its time, if it has one, is in the mean that passes without a time get.
+    bool sampled = false;
+    bool timed = true;
+  };
+  Turn next();
+  // Takes the time of a pass.
+  void learn(int64_t ns);
+  uint64_t number() const { return number_; }
+
+ private:
+  // Times of the first passes are not typical: drivers compile, clocks and caches change.
+  static constexpr uint32_t kWarmUp = 64;
+  // Longer passes are all timed: the timestamps are a small part of their cost.
+  static constexpr int64_t kShortNs = 16'000'000;
+  // One of so many is timed, and all of the first kFirst, so that a sample has an error soon.
+  static constexpr uint32_t kPart = 16;
+  static constexpr uint32_t kFirst = 4;
+
+  const Hash128 key_;
+  const uint64_t number_ = new_time_sample();
+  std::atomic<uint32_t> begun_ = 0;
+  std::atomic<uint32_t> sampled_ = 0;
+  std::atomic<int64_t> recent_ns_ = -1;  // a mean of the last times; -1: not known yet
+};
+
+// Those of a device. Thread-safe; takes no lock for those that it returned lately.
+class PassSamples {
+ public:
+  // `key`: what makes passes alike. Null if there are too many different ones.
+  PassSample* find(const Hash128& key);
+
+ private:
+  static constexpr size_t kMaxSamples = 4096;
+  static constexpr size_t kRecent = 64;
+
+  std::mutex mutex_;
+  std::unordered_map<Hash128, std::unique_ptr<PassSample>> samples_;
+  std::array<std::atomic<PassSample*>, kRecent> recent_{};
 };
 
 // The index of a time: the time between two timestamps.

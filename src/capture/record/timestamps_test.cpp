@@ -170,6 +170,54 @@ TEST(Times, may_pass_the_end_of_the_clock) {
   EXPECT_EQ(times[1]->begin_ns, 4);
 }
 
+// What PassSample says of so many passes that take as long: how many it samples, and times of
+// those.
+std::pair<int, int> turns(PassSample& sample, int passes, int64_t ns) {
+  int sampled = 0, timed = 0;
+  for (int i = 0; i < passes; ++i) {
+    const PassSample::Turn turn = sample.next();
+    EXPECT_TRUE(turn.sampled || turn.timed);
+    sampled += turn.sampled;
+    timed += turn.sampled && turn.timed;
+    if (turn.timed) sample.learn(ns);
+  }
+  return {sampled, timed};
+}
+
+TEST(PassSample, one_of_16_short_passes_is_timed_after_the_first_64) {
+  PassSample sample({});
+  EXPECT_EQ(turns(sample, 64, 100'000), std::pair(0, 0));
+  const auto [sampled, timed] = turns(sample, 1600, 100'000);
+  EXPECT_EQ(sampled, 1600);
+  EXPECT_GE(timed, 100 + 4 - 1);
+  EXPECT_LE(timed, 100 + 4);
+}
+
+TEST(PassSample, long_passes_are_all_timed_and_are_no_part_of_the_sample) {
+  PassSample sample({});
+  EXPECT_EQ(turns(sample, 1000, 20'000'000).first, 0);
+  EXPECT_GT(turns(sample, 1000, 100'000).first, 900) << "they have become short";
+  const auto [sampled, timed] = turns(sample, 10'000, 40'000'000);
+  EXPECT_LT(sampled, 10 * 16) << "they have become long again";
+  EXPECT_GT(timed, 0);
+}
+
+TEST(PassSample, passes_whose_times_are_not_known_yet_are_all_timed) {
+  PassSample sample({});
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(sample.next().timed);
+}
+
+TEST(PassSamples, differ_by_their_key_and_have_numbers_of_their_own) {
+  PassSamples samples;
+  PassSample* const one = samples.find({1, 2});
+  EXPECT_EQ(samples.find({1, 2}), one);
+  PassSample* const other = samples.find({1, 2 + 64});
+  EXPECT_NE(one->number(), other->number());
+  EXPECT_EQ(samples.find({1, 2}), one) << "the other one took its place among the recent ones";
+  for (uint64_t i = 0; i < 10'000; ++i) samples.find({i, 7});
+  EXPECT_EQ(samples.find({20'000, 7}), nullptr) << "there are too many";
+}
+
 // A pass with a draw, behind which its time ends, and what follows it.
 std::string record_pass(TimestampRules rules, uint64_t pixels = 1) {
   written.clear();

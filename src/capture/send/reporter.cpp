@@ -350,8 +350,10 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
                          pass.view_mask,
                          pass.attachments,
                          label,
-                         std::nullopt};
+                         std::nullopt,
+                         pass.sampled ? pass.sample->number() : 0};
     if (pass.time < read.times.size()) message.gpu = read.times[pass.time];
+    if (message.gpu && pass.sample) pass.sample->learn(message.gpu->time_ns);
     packet.add(message);
   }
 }

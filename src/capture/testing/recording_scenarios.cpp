@@ -77,6 +77,21 @@ void large_passes(Context& context) {
   });
 }
 
+// 300 small passes in command buffers that are submitted once, and 100 executions of another.
+void short_passes(Context& context) {
+  const Painter painter(context, Painter::Passes::Objects);
+  const auto paint = [&](VkCommandBuffer commands) {
+    painter.target().begin_render_pass(commands);
+    painter.draw(commands, 1);
+    painter.target().end_render_pass(commands);
+  };
+  for (int i = 0; i < 300; ++i) context.run(paint);
+  const VkCommandBuffer again = context.begin_commands(kReusable);
+  paint(again);
+  check(vkEndCommandBuffer(again));
+  for (int i = 0; i < 100; ++i) context.submit_and_wait(again);
+}
+
 // Draws whose pipeline or commands say how vertices become primitives, in a pass. Exits with 77 if
 // there is no tessellation.
 void topologies(Context& context) {
@@ -625,6 +640,7 @@ const Scenarios& recording_scenarios() {
                                       {"unused_pipelines", unused_pipelines},
                                       {"render_pass", render_pass},
                                       {"large_passes", large_passes},
+                                      {"short_passes", short_passes},
                                       {"topologies", topologies},
                                       {"secondaries", secondaries},
                                       {"suspended", suspended},

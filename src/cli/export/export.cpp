@@ -116,15 +116,15 @@ Status export_pprof(const Input& input) {
 }
 
 Status export_perfetto(const Input& input) {
-  const auto untimed = std::ranges::count_if(input.model.commands, [](const auto& command) {
-    return command.estimated_from != analysis::kNone;
-  });
-  if (untimed != 0) {
-    say(
-        fmt::format("{}: left out: {} repeated dispatches that were not timed (tally run --times "
-                    "draws times each)",
-                    input.options.files[0], untimed));
-  }
+  const auto say_untimed = [&](const auto& all, const char* what) {
+    const auto untimed = std::ranges::count_if(
+        all, [](const auto& one) { return one.estimated_from != analysis::kNone; });
+    if (untimed == 0) return;
+    say(fmt::format("{}: left out: {} {} that were not timed (tally run --times draws times each)",
+                    input.options.files[0], untimed, what));
+  };
+  say_untimed(input.model.commands, "repeated dispatches");
+  say_untimed(input.model.passes, "passes");
   return report::write_perfetto(input.model, input.progress, input.out);
 }
 

@@ -124,6 +124,23 @@ class Lines {
   std::string text_;
 };
 
+// `like`: those whose mean time some have. `no_time`: why others have none.
+void add_times(Lines& lines, const analysis::TimedSum& times, std::string_view what,
+               std::string_view like, std::string_view no_time) {
+  if (times.estimated != 0) {
+    lines.add(
+        "times",
+        fmt::format("{} {} have the mean GPU time of {}: {} +- {} for all {} (standard error)",
+                    with_separators(times.estimated), what, like, duration_text(times.time_ns),
+                    duration_text(times.error_ns), what));
+  }
+  if (times.untimed != 0) {
+    lines.add("times", fmt::format("{} {} have no GPU time, because {} (tally run --times draws "
+                                   "times each)",
+                                   with_separators(times.untimed), what, no_time));
+  }
+}
+
 }  // namespace
 
 std::string amounts(const Summary& s) {
@@ -229,19 +246,10 @@ std::string capture_header(const Summary& s, size_t width) {
               fmt::format("{} of {} dispatches have the counts of an equal one",
                           with_separators(s.dispatches_repeated), with_separators(s.dispatches)));
   }
-  if (s.times_estimated != 0) {
-    lines.add("times",
-              fmt::format("{} dispatches have the mean GPU time of equal ones: "
-                          "{} +- {} for all dispatches (standard error)",
-                          with_separators(s.times_estimated), duration_text(s.dispatch_time_ns),
-                          duration_text(s.dispatch_time_error_ns)));
-  }
-  if (s.times_unknown != 0) {
-    lines.add("times",
-              fmt::format("{} dispatches have no GPU time, because too few of equal ones in the "
-                          "capture have one (tally run --times draws times each)",
-                          with_separators(s.times_unknown)));
-  }
+  add_times(lines, s.dispatch_times, "dispatches", "equal ones",
+            "too few of equal ones in the capture have one");
+  add_times(lines, s.pass_times, "passes", "similar ones",
+            "they use a pipeline for the first time, or too few of similar ones have one");
   lines.add("shaders", shaders_line(s));
   for (const std::string& line : replaced_lines(s)) lines.add("replaced", line);
   for (const std::string& line : not_replaced_lines(s)) lines.add("not replaced", line);

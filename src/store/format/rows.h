@@ -184,6 +184,7 @@ struct PassRow {
   std::optional<RowId> label;
   std::optional<int64_t> gpu_begin_ns;
   std::optional<int64_t> gpu_time_ns;
+  std::optional<RowId> time_sample;
 
   static constexpr auto table() {
     using Row = PassRow;
@@ -200,7 +201,12 @@ struct PassRow {
                       "a JSON array of objects: format as VkFormat's number, samples where known, "
                       "load, store"),
                column("label", &Row::label).references("label"),
-               column("gpu_begin_ns", &Row::gpu_begin_ns), column("gpu_time_ns", &Row::gpu_time_ns))
+               column("gpu_begin_ns", &Row::gpu_begin_ns), column("gpu_time_ns", &Row::gpu_time_ns),
+               column(
+                   "time_sample", &Row::time_sample,
+                   "a number: all passes with this number have equal attachments, sizes and "
+                   "labels, and a random part of them was timed. null: belongs to no such sample")
+                   .since(16, "NULL"))
         .indexed("CREATE INDEX pass_by_execution ON pass (execution)");
   }
 };

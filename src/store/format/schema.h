@@ -240,7 +240,7 @@ bool read_row(const Statement& statement, Row& row, size_t commands = 0) {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                 // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 15;  // PRAGMA user_version
+inline constexpr int32_t kCaptureVersion = 16;  // PRAGMA user_version
 // The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 6;
 // How often what has arrived becomes part of the file: if the writer is killed, the capture lacks

@@ -40,7 +40,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 16;
+inline constexpr uint32_t kStreamVersion = 17;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // Chosen at random: names the stream when it goes on over another connection.
@@ -162,8 +162,9 @@ struct Pass {
   std::string attachments;
   Id label = 0;
   std::optional<GpuTime> gpu;
+  Id time_sample = 0;  // as the column of the file; 0: none
   TALLY_STREAM_FIELDS(position, dynamic, render_pass, framebuffer, width, height, layers, view_mask,
-                      attachments, label, gpu)
+                      attachments, label, gpu, time_sample)
 };
 
 // A pass of another execution is one of the parent's: a secondary that continues the primary's

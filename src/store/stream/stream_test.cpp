@@ -60,8 +60,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 16. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_16_has_these_bytes) {
+// These bytes are version 17. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_17_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -94,11 +94,11 @@ TEST(StreamCodec, version_16_has_these_bytes) {
                                     .hash = "h",
                                     .new_hash = "n"});
   append_message(bytes, RegionDraw{5, 300, {7}, {300}});
-  EXPECT_EQ(kStreamVersion, 16u);
+  EXPECT_EQ(kStreamVersion, 17u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T',  'A',  'L', 'L', 'Y', 'C',  'A',  'P',  16,   0,    0,   0,   //
+          {'T',  'A',  'L', 'L', 'Y', 'C',  'A',  'P',  17,   0,    0,   0,   //
            8,    0,    0,   0,   3,   2,    1,    0,    0xac, 0x02, 7,   64,  //
            6,    0,    0,   0,   19,  14,   2,    1,    'x',  2,              //
            7,    0,    0,   0,   9,   1,    0,    3,    'S',  'k',  'y',      //

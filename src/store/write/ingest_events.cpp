@@ -136,6 +136,7 @@ Status Ingest::on(stream::Pass& pass) {
     row.gpu_begin_ns = pass.gpu->begin_ns;
     row.gpu_time_ns = pass.gpu->time_ns;
   }
+  row.time_sample = time_sample_of(pass.time_sample);
   execution.passes.push_back(writer_.add(row));
   return {};
 }
@@ -164,7 +165,7 @@ Status Ingest::resolve_labels(Column& labels) const {
 }
 
 // The row's number for one of the sender's. Beyond kMaxTimeSamples there are no new ones:
-// dispatches without a time have none in reports then.
+// what has no time has none in reports then.
 std::optional<RowId> Ingest::time_sample_of(Id sample) {
   if (sample == 0) return std::nullopt;
   if (const auto known = time_samples_.find(sample); known != time_samples_.end())

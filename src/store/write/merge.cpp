@@ -313,9 +313,17 @@ class Copy {
       row.execution = execution_.of(row.execution);
       row.render_pass = object_.of(row.render_pass), row.framebuffer = object_.of(row.framebuffer);
       row.label = label_.of(row.label);
+      row.time_sample = time_sample_of(row.time_sample);
       pass_.add(row.id, writer_.add(row));
       return true;
     });
+  }
+
+  std::optional<RowId> time_sample_of(std::optional<RowId> old) {
+    if (!old) return std::nullopt;
+    RowId& sample = time_samples_[*old];
+    if (sample == 0) sample = writer_.add_time_sample();
+    return sample;
   }
 
   Status batches() {
@@ -335,11 +343,7 @@ class Copy {
         writer_.end_value_set(value_sets_[*old_set]);
       }
       if (old_set) row.value_set = value_sets_[*old_set];
-      if (row.time_sample) {
-        RowId& sample = time_samples_[*row.time_sample];
-        if (sample == 0) sample = writer_.add_time_sample();
-        row.time_sample = sample;
-      }
+      row.time_sample = time_sample_of(row.time_sample);
       const RowId id = writer_.add(row);
       batch_.add(old, id);
       if (known) return true;

@@ -87,8 +87,16 @@ TEST_F(Merge, batches_of_several_commands_keep_the_values_that_they_share) {
 
 TEST_F(Merge, samples_of_times_of_two_captures_have_different_numbers) {
   const std::string a = capture("a"), b = capture("b");
-  for (const std::string& path : {a, b}) change(path, "UPDATE command_batch SET time_sample = 7");
+  for (const std::string& path : {a, b}) {
+    change(path, "UPDATE command_batch SET time_sample = 7");
+    change(path, "UPDATE pass SET time_sample = 8");
+  }
   ASSERT_TRUE(merge({a, b}).ok());
+  EXPECT_EQ(numbers(merged_, "SELECT count(*) FROM pass WHERE time_sample IS NULL")[0], 0);
+  EXPECT_EQ(numbers(merged_,
+                    "SELECT count(DISTINCT time_sample) FROM (SELECT time_sample FROM pass "
+                    "UNION ALL SELECT time_sample FROM command_batch)")[0],
+            4);
   EXPECT_EQ(numbers(merged_, "SELECT count(DISTINCT time_sample) FROM command_batch")[0], 2);
   EXPECT_EQ(numbers(merged_, "SELECT count(*) FROM command_batch WHERE time_sample IS NULL")[0], 0);
 }

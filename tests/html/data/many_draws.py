@@ -48,7 +48,7 @@ class Writer:
         for number in range((draws + DRAWS_OF_PASS - 1) // DRAWS_OF_PASS):
             took = self.random.randrange(100_000, 1_000_000)
             in_pass = self.add("pass", execution, number, "rendering", None, None, 1920, 1080, 1, 0,
-                               '[{"format":97,"load":"clear","store":"store"}]', 1, self.time, took)
+                               '[{"format":97,"load":"clear","store":"store"}]', 1, self.time, took, None)
             self.time += took
             for _ in range(0, min(DRAWS_OF_PASS, draws - number * DRAWS_OF_PASS), DRAWS_OF_BATCH):
                 count = min(DRAWS_OF_BATCH, draws - position)

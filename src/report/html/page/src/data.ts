@@ -92,7 +92,7 @@ export interface Capture {
     passes: Table;        // frame(frames), number, name(str, with its size), label(labels), attachments(str), width, height,
                           // pixels (of its layers, in all its runs), gpu_time(f64), first_use(u8 bool), begin(f64), end(f64): ns on the GPU's clock since the first
                           // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes); with a calibrated
-                          // --device predicted_time, predicted_low, predicted_high (f64 ns, of all runs; NaN: no time)
+                          // --device predicted_time, predicted_low, predicted_high (f64 ns, of all runs; NaN: no time); time_sample as of commands
     queues: Table;        // name(str)
     pipelines: Table;     // name(str), hash(str), bind_point(str), match
     shaders: Table;       // those that ran; "(unknown)" has the counts of stages that the capture does not name. name(str, as reports show it), stage(str), entry_point(str), hash(str),
@@ -109,10 +109,10 @@ export interface Capture {
                           // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32), predicted_* as of passes; of a capture of
                           // `run --memory` footprint (the largest of its commands), footprints and requested (of all runs), in bytes
                           // time_sample (time_samples: gpu_time is its mean; missing: measured) and estimated (commands
-                          // of the row with that time), if any time is estimated.
+                          // of the row with that time), if any time of a dispatch or pass is estimated.
                           // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
                           // grouped: call may be "draws" or "dispatches", of several calls
-    time_samples: Table;  // of dispatches with equal inputs, if any time is estimated: timed (how many), variance (of one, ns^2)
+    time_samples: Table;  // of dispatches with equal inputs and of similar passes, if any time is estimated: timed (how many), variance (of one, ns^2)
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
     blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction),

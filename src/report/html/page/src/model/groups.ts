@@ -91,8 +91,8 @@ function predictedFields(model: Model, values: (id: string) => (Exact | null)[])
   return kPredicted.map(([id, title, description], i) => number(id, title, description, 'ns', (r) => columns[i][r]));
 }
 
-// The standard error of sums of GPU times in which dispatches have the mean time of equal ones: each list has the samples of a row, and how
-// many commands have the mean of each.
+// The standard error of sums of GPU times in which dispatches and passes have the mean time of their like: each list has the samples of a
+// row, and how many have the mean of each.
 function errorFields(model: Model, samples: () => Map<number, number>[]): Field[] {
   if (!model.t('commands').has('time_sample')) return [];
   const timed = model.t('time_samples').numbers('timed'), variance = model.t('time_samples').times('variance');
@@ -101,8 +101,8 @@ function errorFields(model: Model, samples: () => Map<number, number>[]): Field[
     for (const [sample, n] of [...samples()[row]].sort((a, b) => a[0] - b[0])) sum += variance[sample] * (n * n / timed[sample] + n);
     return samples()[row].size ? Math.round(Math.sqrt(sum)) : null;
   };
-  return [number('gpu_time_error', '± time', 'standard error of GPU time: dispatches that were not timed have the mean time of equal ones; ' +
-    'empty: all were timed', 'ns', error, false)];
+  return [number('gpu_time_error', '± time', 'standard error of GPU time: dispatches and passes that were not timed have the mean time of their ' +
+    'like; empty: all were timed', 'ns', error, false)];
 }
 
 export const kFootprintNote = 'Footprints are estimates with a standard error of 2.9 %. Images have no known lines, and a line counts once for each stage and ' +
@@ -253,6 +253,8 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
     const samples = Array.from({ length: size }, () => new Map<number, number>()), own = table.index('time_sample'), commands = table.numbers('estimated');
     const take = (row: number, sample: number, n: number) => samples[row].set(sample, (samples[row].get(sample) ?? 0) + n);
     of.forEach((row, i) => { if (row >= 0 && own[at(i)] >= 0 && !firstUse[at(i)]) take(row, own[at(i)], commands[at(i)]); });
+    const ofPasses = model.t('passes').index('time_sample');
+    ofPass.forEach((row, i) => { if (row >= 0 && ofPasses[passes[i]] >= 0 && !passFirst[passes[i]]) take(row, ofPasses[passes[i]], 1); });
     for (const row of nested) for (const [sample, n] of samples[row]) take(groups.parent[row], sample, n);
     return samples;
   });
