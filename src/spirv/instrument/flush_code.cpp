@@ -336,15 +336,14 @@ class SmallFlush {
         variables_(variables),
         subgroup_(editor_),
         u32_(editor_.type_int(32)),
-        lanes_share_(can_share()),
-        takes_turns_(can_take_turns()) {}
+        lanes_share_(can_share()) {}
 
   void emit() {
     const RecordPointer record_pointer = tools_.load_record(code_);
     is_set_ = tools_.record.is_set(code_, record_pointer);
     const auto find_counters = [&] {
       shard_ = tools_.record.shard_address(code_, record_pointer);
-      if (!lanes_share_ && !takes_turns_) counters_ = tools_.record.members_pointer(code_, shard_);
+      if (!lanes_share_) counters_ = tools_.record.members_pointer(code_, shard_);
     };
     if (sums_up()) {
       find_counters();
@@ -377,7 +376,6 @@ class SmallFlush {
 
   void add_together() {
     if (lanes_share_) return add_shared();
-    if (takes_turns_) return add_in_turns();
     const std::vector<uint32_t> totals = number_sums();
     const uint32_t sums = small_sums();
     const uint32_t adds = code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, is_first()});
@@ -398,46 +396,12 @@ class SmallFlush {
     const uint32_t lane = tools_.builtins.lane(code_);
     const uint32_t has_counter = code_.emit(Op::OpULessThan, editor_.type_bool(),
                                             {lane, constant(static_cast<uint32_t>(slots_.size()))});
-    code_.if_then(code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, has_counter}),
-                  [&] { add_count(sums, lane); });
-  }
-
-  // In a full subgroup lane i adds counter i, in others the lowest lane adds all:
-  //
-  // i = full ? lane : first ? 0 : counters;
-  // if (i < counters) do add(i); while ((i += full ? counters : 1) < counters);
-  void add_in_turns() {
-    const uint32_t sums = small_sums();
-    const auto every = static_cast<uint32_t>(
-        std::ranges::find(slots_, Kind::EveryInvocation, &PrivateSlot::kind) - slots_.begin());
-    const uint32_t boolean = editor_.type_bool();
-    const uint32_t counters = constant(static_cast<uint32_t>(slots_.size()));
-    const uint32_t full =
-        code_.emit(Op::OpIEqual, boolean, {byte(sums, every), constant(kMaxLanesOfSmallCode)});
-    const uint32_t lane = tools_.builtins.lane(code_);
-    const auto select = [&](uint32_t condition, uint32_t yes, uint32_t no) {
-      return code_.emit(Op::OpSelect, u32_, {condition, yes, no});
-    };
-    const uint32_t start = select(full, lane, select(is_first(), constant(0), counters));
-    const uint32_t step = select(full, counters, constant(1));
-    const auto remains = [&](uint32_t turn) {
-      return code_.emit(Op::OpULessThan, boolean, {turn, counters});
-    };
-    code_.if_then(code_.emit(Op::OpLogicalAnd, boolean, {is_set_, remains(start)}), [&] {
-      code_.repeat(u32_, start, [&](uint32_t turn) {
-        add_count(sums, turn);
-        const uint32_t next = emit(Op::OpIAdd, turn, step);
-        return InstructionBuilder::Turn{next, remains(next)};
-      });
+    code_.if_then(code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, has_counter}), [&] {
+      const uint32_t bit = emit(Op::OpIMul, lane, constant(small_bit(1)));
+      const uint32_t count =
+          emit(Op::OpBitwiseAnd, emit(Op::OpShiftRightLogical, sums, bit), constant(0xff));
+      tools_.record.add_always(code_, shard_, lane, count);
     });
-  }
-
-  // `counter` is an id.
-  void add_count(uint32_t sums, uint32_t counter) {
-    const uint32_t bit = emit(Op::OpIMul, counter, constant(small_bit(1)));
-    const uint32_t count =
-        emit(Op::OpBitwiseAnd, emit(Op::OpShiftRightLogical, sums, bit), constant(0xff));
-    tools_.record.add_always(code_, shard_, counter, count);
   }
 
   // True if each subgroup has a lane for each counter, and all counts are small. Subgroups are full
@@ -453,20 +417,11 @@ class SmallFlush {
     return width != 0 && width % kMaxLanesOfSmallCode == 0;
   }
 
-  // True if the subgroups of fragments, which may be full, add several small counts.
-  bool can_take_turns() const {
-    return sums_up() && all_end_here() && tools_.context.stage.has_helpers && slots_.size() >= 2 &&
-           std::ranges::all_of(slots_, is_small) &&
-           std::ranges::count(slots_, Kind::EveryInvocation, &PrivateSlot::kind) != 0;
-  }
-
-  // True if the lanes that end here are all that began.
-  bool all_end_here() const {
+  // True if the lanes that end here are all that began, the lowest of them lane 0.
+  bool keeps_all_lanes() const {
     return tools_.context.flushes_in_place() && !tools_.context.places.in_loop &&
-           !tools_.context.stage.repacks;
+           !tools_.context.stage.repacks && !tools_.context.stage.has_helpers;
   }
-  // ... the lowest of them lane 0.
-  bool keeps_all_lanes() const { return all_end_here() && !tools_.context.stage.has_helpers; }
 
   // True if the lane is the lowest active one. llvmpipe elects a lane in a loop over the lanes; to
   // read a value of the lowest lane, it needs such a loop only before 25.0.
@@ -573,7 +528,6 @@ class SmallFlush {
   SubgroupCode subgroup_;
   uint32_t u32_;
   bool lanes_share_;  // each adds one of the sums
-  bool takes_turns_;  // each does so in full subgroups
   ShardAddress shard_{};
   uint32_t is_set_ = 0;      // whether the draw counts
   uint32_t counters_ = 0;    // a pointer

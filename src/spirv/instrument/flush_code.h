@@ -102,10 +102,9 @@ class FlushCode : WordCode {
 //
 // Counts of at most 1 are the bytes of a word from the start, which a fragment's samples and counts
 // of at most 31 join at the end. One sum over the subgroup adds all of them, and one lane adds the
-// sums to memory; in full subgroups of fragments each lane adds one of the sums.
-// llvmpipe turns every subgroup operation and every access to memory into a loop over the lanes, so
-// compute shaders use as few as they can: that lane is lane 0, and where subgroups are full, each
-// lane adds one of the sums, all in one access.
+// sums to memory. llvmpipe turns every subgroup operation and every access to memory into a loop
+// over the lanes, so compute shaders use as few as they can: that lane is lane 0, and where
+// subgroups are full, each lane adds one of the sums, all in one access.
 //
 // Each lane adds its own counts without subgroup operations, and where no counter is certain to
 // count, because most are then 0. Counts that may be larger have a sum of 64 bits each; each lane
