@@ -438,10 +438,10 @@ class Timeline {
 
   // In the order of the file, which is the one in which submissions completed.
   void note_use(std::optional<store::RowId> pipeline, std::optional<store::RowId> pass) {
-    if (pipeline && used_.insert(*pipeline).second && pass) first_uses_.insert(*pass);
+    if (!sampled_passes_.empty() && pipeline && used_.insert(*pipeline).second && pass)
+      first_uses_.insert(*pass);
   }
 
-  // The index of a sample.
   uint32_t sample_of(store::RowId number) {
     uint32_t index = sample_index_.find(number);
     if (index != kNone) return index;
@@ -467,7 +467,7 @@ class Timeline {
     sample.variance += difference * (static_cast<double>(time) - sample.mean_ns);
   }
 
-  // A pass that uses a pipeline for the first time takes longer than its like.
+  // A pass that uses a pipeline for the first time takes longer than similar ones.
   void estimate_times() {
     for (const auto& [pass, timed] : sampled_passes_) {
       if (!first_uses_.contains(pass))

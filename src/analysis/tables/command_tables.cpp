@@ -283,7 +283,7 @@ class CommandTable {
       Field error = value_field(
           "gpu_time_error", "± time",
           "standard error of GPU time: dispatches and passes that were not timed have the mean "
-          "time of their like; empty: all were timed",
+          "time of similar ones; empty: all were timed",
           [this, group](size_t g) -> Cell {
             const auto error = group(g).estimated.standard_error(model_.time_samples);
             return error ? Cell(static_cast<uint64_t>(std::llround(*error))) : Cell();

@@ -217,8 +217,7 @@ void count_missing(const Model& model, Summary& summary) {
 }
 
 // Considers the frames that have commands.
-std::vector<FrameRange> find_warm_frames(const Model& model) {
-  const FirstUses first = find_first_uses(model);
+std::vector<FrameRange> find_warm_frames(const Model& model, const FirstUses& first) {
   std::map<int64_t, bool> warm;  // by number
   uint32_t last = kNone;
   for (const Command& command : model.commands) {
@@ -257,13 +256,12 @@ class TimeAdder {
   EstimatedTimes estimated_;
 };
 
-void add_times(const Model& model, Summary& summary) {
+void add_times(const Model& model, const FirstUses& first_uses, Summary& summary) {
   TimeAdder dispatches, passes;
   for (const Command& command : model.commands) {
     if (command.pass == kNone)
       dispatches.add(command.gpu_time_ns, command.estimated_from, command.runs);
   }
-  const FirstUses first_uses = find_first_uses(model);
   for (size_t p = 0; p < model.passes.size(); ++p) {
     const Pass& pass = model.passes[p];
     if (!first_uses.passes[p]) passes.add(pass.row.gpu_time_ns, pass.estimated_from, pass.runs);
@@ -298,10 +296,11 @@ Summary summarize(const Model& model) {
   summary.passes = model.passes.size();
   count_frames(model, summary);
   count_missing(model, summary);
-  summary.warm_frames = find_warm_frames(model);
+  const FirstUses first_uses = find_first_uses(model);
+  summary.warm_frames = find_warm_frames(model, first_uses);
   Counter(model, summary).run();
   summary.dispatches_repeated = model.dispatches_repeated;
-  add_times(model, summary);
+  add_times(model, first_uses, summary);
   summary.messages = model.messages;
   return summary;
 }

@@ -34,8 +34,8 @@ struct DeviceSummary {
 
 // The GPU times of all dispatches outside of passes, or of all passes.
 struct TimedSum {
-  uint64_t estimated = 0;  // those with the mean time of their like
-  uint64_t untimed = 0;    // those without a time because too few of their like have one
+  uint64_t estimated = 0;  // those with the mean time of similar ones
+  uint64_t untimed = 0;    // Model::dispatches_untimed or passes_untimed
   double time_ns = 0;      // the sum, with its standard error
   double error_ns = 0;
 };

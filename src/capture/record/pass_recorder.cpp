@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "capture/record/recording.h"
@@ -124,15 +123,15 @@ PassSample* PassRecorder::sample_of(const RecordedPass& pass) const {
       !context_.timestamps().rules().in_each_tile) {
     return nullptr;
   }
-  std::vector<uint64_t> key = {pass.render_pass ? pass.render_pass->id() : 0,
-                               hash_text(pass.attachments),
-                               pass.area.extent.width,
-                               pass.area.extent.height,
-                               pass.layers,
-                               pass.view_mask};
+  uint64_t key = hash_text(pass.attachments);
+  for (const uint64_t part :
+       {pass.render_pass ? pass.render_pass->id() : uint64_t{0}, uint64_t{pass.area.extent.width},
+        uint64_t{pass.area.extent.height}, uint64_t{pass.layers}, uint64_t{pass.view_mask}}) {
+    key = hash_combine(key, part);
+  }
   for (const Label* label = pass.label; label; label = label->parent.get())
-    key.push_back(hash_text(label->name));
-  return context_.pass_samples().find(hash_bytes(std::as_bytes(std::span(key))));
+    key = hash_combine(key, hash_text(label->name));
+  return context_.pass_samples().find(key);
 }
 
 void PassRecorder::begin_pass(const PassTarget& to, RecordedPass pass) {

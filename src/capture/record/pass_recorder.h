@@ -66,7 +66,7 @@ class PassRecorder {
   // Writes where the next command belongs.
   void place(CommandRun& command) const;
   // True if a part of the dispatches or passes that are alike may be timed for all. The live
-  // counters add up all times, and who does not count wants them.
+  // counters add up all times, and a run that counts nothing wants them all.
   bool samples_times() const;
   // The time of a draw in the open pass, or of a command outside of passes; null if it is not
   // `timed`.

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace tally::capture {
 
 VkQueryPool TimestampPools::borrow() {
@@ -76,8 +78,8 @@ void PassSample::learn(int64_t ns) {
   recent_ns_.store(recent < 0 ? ns : recent + (ns - recent) / kWeight, std::memory_order_relaxed);
 }
 
-PassSample* PassSamples::find(const Hash128& key) {
-  std::atomic<PassSample*>& recent = recent_[key.low % kRecent];
+PassSample* PassSamples::find(uint64_t key) {
+  std::atomic<PassSample*>& recent = recent_[key % kRecent];
   PassSample* const last = recent.load(std::memory_order_acquire);
   if (last && last->key() == key) return last;
   const std::lock_guard lock(mutex_);

@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/hash.h"
 #include "capture/base/tables.h"
 #include "capture/record/host_memory.h"
 #include "store/stream/stream.h"
@@ -80,9 +79,9 @@ uint64_t new_time_sample();
 // short, a random part of them is timed for all. Thread-safe.
 class PassSample {
  public:
-  explicit PassSample(const Hash128& key) : key_(key) {}
+  explicit PassSample(uint64_t key) : key_(key) {}
 
-  const Hash128& key() const { return key_; }
+  uint64_t key() const { return key_; }
   // How the next pass is measured.
   struct Turn {
     // Its time, if it has one, is in the mean that passes without a time get.
@@ -103,7 +102,7 @@ class PassSample {
   static constexpr uint32_t kPart = 16;
   static constexpr uint32_t kFirst = 4;
 
-  const Hash128 key_;
+  const uint64_t key_;
   const uint64_t number_ = new_time_sample();
   std::atomic<uint32_t> begun_ = 0;
   std::atomic<uint32_t> sampled_ = 0;
@@ -113,15 +112,15 @@ class PassSample {
 // Those of a device. Thread-safe; takes no lock for those that it returned lately.
 class PassSamples {
  public:
-  // `key`: what makes passes alike. Null if there are too many different ones.
-  PassSample* find(const Hash128& key);
+  // `key`: a hash of what makes passes alike. Null if there are too many different ones.
+  PassSample* find(uint64_t key);
 
  private:
   static constexpr size_t kMaxSamples = 4096;
   static constexpr size_t kRecent = 64;
 
   std::mutex mutex_;
-  std::unordered_map<Hash128, std::unique_ptr<PassSample>> samples_;
+  std::unordered_map<uint64_t, std::unique_ptr<PassSample>> samples_;
   std::array<std::atomic<PassSample*>, kRecent> recent_{};
 };
 

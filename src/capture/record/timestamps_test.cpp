@@ -185,7 +185,7 @@ std::pair<int, int> turns(PassSample& sample, int passes, int64_t ns) {
 }
 
 TEST(PassSample, one_of_16_short_passes_is_timed_after_the_first_64) {
-  PassSample sample({});
+  PassSample sample(0);
   EXPECT_EQ(turns(sample, 64, 100'000), std::pair(0, 0));
   const auto [sampled, timed] = turns(sample, 1600, 100'000);
   EXPECT_EQ(sampled, 1600);
@@ -194,7 +194,7 @@ TEST(PassSample, one_of_16_short_passes_is_timed_after_the_first_64) {
 }
 
 TEST(PassSample, long_passes_are_all_timed_and_are_no_part_of_the_sample) {
-  PassSample sample({});
+  PassSample sample(0);
   EXPECT_EQ(turns(sample, 1000, 20'000'000).first, 0);
   EXPECT_GT(turns(sample, 1000, 100'000).first, 900) << "they have become short";
   const auto [sampled, timed] = turns(sample, 10'000, 40'000'000);
@@ -203,19 +203,19 @@ TEST(PassSample, long_passes_are_all_timed_and_are_no_part_of_the_sample) {
 }
 
 TEST(PassSample, passes_whose_times_are_not_known_yet_are_all_timed) {
-  PassSample sample({});
+  PassSample sample(0);
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(sample.next().timed);
 }
 
 TEST(PassSamples, differ_by_their_key_and_have_numbers_of_their_own) {
   PassSamples samples;
-  PassSample* const one = samples.find({1, 2});
-  EXPECT_EQ(samples.find({1, 2}), one);
-  PassSample* const other = samples.find({1, 2 + 64});
+  PassSample* const one = samples.find(2);
+  EXPECT_EQ(samples.find(2), one);
+  PassSample* const other = samples.find(2 + 64);
   EXPECT_NE(one->number(), other->number());
-  EXPECT_EQ(samples.find({1, 2}), one) << "the other one took its place among the recent ones";
-  for (uint64_t i = 0; i < 10'000; ++i) samples.find({i, 7});
-  EXPECT_EQ(samples.find({20'000, 7}), nullptr) << "there are too many";
+  EXPECT_EQ(samples.find(2), one) << "the other one took its place among the recent ones";
+  for (uint64_t i = 0; i < 10'000; ++i) samples.find(i);
+  EXPECT_EQ(samples.find(20'000), nullptr) << "there are too many";
 }
 
 // A pass with a draw, behind which its time ends, and what follows it.

@@ -116,15 +116,16 @@ Status export_pprof(const Input& input) {
 }
 
 Status export_perfetto(const Input& input) {
-  const auto say_untimed = [&](const auto& all, const char* what) {
-    const auto untimed = std::ranges::count_if(
-        all, [](const auto& one) { return one.estimated_from != analysis::kNone; });
+  const auto say_untimed = [&](const auto& all, uint64_t untimed, const char* what) {
+    untimed += static_cast<uint64_t>(std::ranges::count_if(
+        all, [](const auto& one) { return one.estimated_from != analysis::kNone; }));
     if (untimed == 0) return;
     say(fmt::format("{}: left out: {} {} that were not timed (tally run --times draws times each)",
                     input.options.files[0], untimed, what));
   };
-  say_untimed(input.model.commands, "repeated dispatches");
-  say_untimed(input.model.passes, "passes");
+  const analysis::Model& model = input.model;
+  say_untimed(model.commands, model.dispatches_untimed, "repeated dispatches");
+  say_untimed(model.passes, model.passes_untimed, "passes");
   return report::write_perfetto(input.model, input.progress, input.out);
 }
 

@@ -165,7 +165,7 @@ Status Ingest::resolve_labels(Column& labels) const {
 }
 
 // The row's number for one of the sender's. Beyond kMaxTimeSamples there are no new ones:
-// what has no time has none in reports then.
+// dispatches and passes without a time have none in reports then.
 std::optional<RowId> Ingest::time_sample_of(Id sample) {
   if (sample == 0) return std::nullopt;
   if (const auto known = time_samples_.find(sample); known != time_samples_.end())

@@ -52,7 +52,7 @@ class Writer {
   // The number of a new value set: CommandBatchRow::value_set, and `batch` of its values. These
   // stay, whether or not a batch has them, until the set ends.
   RowId begin_value_set();
-  // A new number of the columns time_sample.
+  // A new number for the `time_sample` of passes and batches.
   RowId add_time_sample();
   void end_value_set(RowId set);
 

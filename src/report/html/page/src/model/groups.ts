@@ -91,7 +91,7 @@ function predictedFields(model: Model, values: (id: string) => (Exact | null)[])
   return kPredicted.map(([id, title, description], i) => number(id, title, description, 'ns', (r) => columns[i][r]));
 }
 
-// The standard error of sums of GPU times in which dispatches and passes have the mean time of their like: each list has the samples of a
+// The standard error of sums of GPU times in which dispatches and passes have the mean time of similar ones: each list has the samples of a
 // row, and how many have the mean of each.
 function errorFields(model: Model, samples: () => Map<number, number>[]): Field[] {
   if (!model.t('commands').has('time_sample')) return [];
@@ -101,8 +101,8 @@ function errorFields(model: Model, samples: () => Map<number, number>[]): Field[
     for (const [sample, n] of [...samples()[row]].sort((a, b) => a[0] - b[0])) sum += variance[sample] * (n * n / timed[sample] + n);
     return samples()[row].size ? Math.round(Math.sqrt(sum)) : null;
   };
-  return [number('gpu_time_error', '± time', 'standard error of GPU time: dispatches and passes that were not timed have the mean time of their ' +
-    'like; empty: all were timed', 'ns', error, false)];
+  return [number('gpu_time_error', '± time', 'standard error of GPU time: dispatches and passes that were not timed have the mean time of similar ' +
+    'ones; empty: all were timed', 'ns', error, false)];
 }
 
 export const kFootprintNote = 'Footprints are estimates with a standard error of 2.9 %. Images have no known lines, and a line counts once for each stage and ' +
