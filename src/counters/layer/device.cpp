@@ -205,8 +205,12 @@ ShardTable make_shard_table(const DeviceCreation& creation) {
 PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
   const EmulatedQueries& queries = creation.emulated_queries();
   const bool emulates = queries.any() && creation.gpu().missing.empty();
-  return {creation.instrumentation_enabled(), creation.regions_enabled(), emulates,
-          emulates && queries.counts_shaders(), creation.driver_counts_draws()};
+  return {creation.instrumentation_enabled(),
+          creation.regions_enabled(),
+          emulates,
+          emulates && queries.counts_shaders(),
+          creation.driver_counts_draws(),
+          creation.makes_pipelines_late()};
 }
 
 }  // namespace

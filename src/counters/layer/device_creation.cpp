@@ -1,6 +1,7 @@
 #include "counters/layer/device_creation.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <thread>
@@ -361,6 +362,24 @@ bool DeviceCreation::wide_subgroups() const {
 bool DeviceCreation::driver_counts_draws() const {
   return instrumentation_enabled() && !emulated_queries_.any() &&
          options_.record_memory != RecordMemory::Device && driver_profile(gpu_).counts_invocations;
+}
+
+// On a CPU device most pipelines that run are counted in all they run, and making a second one
+// costs about as much as the first. With these extensions the driver gets handles of pipelines in
+// other ways than by vkCmdBindPipeline (tests/checks/pipeline_handles.py).
+bool DeviceCreation::makes_pipelines_late() const {
+  constexpr std::array kUses = {
+      "VK_AMDX_shader_enqueue",
+      "VK_AMD_shader_info",
+      "VK_EXT_device_generated_commands",
+      "VK_EXT_pipeline_properties",
+      "VK_KHR_pipeline_executable_properties",
+      "VK_NV_device_generated_commands",
+      "VK_NV_device_generated_commands_compute",
+  };
+  return instrumentation_enabled() && gpu_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+         options_.compile_ahead != CompileAhead::Always &&
+         std::ranges::none_of(kUses, [&](const char* name) { return has_extension(name); });
 }
 
 // On a CPU device, machine code is mostly made for the first draw, and draws need the processors.

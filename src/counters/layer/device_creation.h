@@ -134,6 +134,8 @@ class DeviceCreation {
   bool wide_subgroups() const;
   // True if pipeline statistics queries of the driver may count draws.
   bool driver_counts_draws() const;
+  // True if the driver gets the pipelines of the application when they are first bound.
+  bool makes_pipelines_late() const;
   // True if the application has one queue.
   bool has_one_queue() const;
   // How many threads of the layer may compile pipelines while the application goes on.

@@ -16,6 +16,7 @@
 #include "counters/pipelines/shader_set.h"
 #include "counters/pipelines/variants.h"
 #include "counters/shaders/instrumenter.h"
+#include "counters/shaders/internal_objects.h"
 #include "counters/shaders/program.h"
 #include "vk/handles.h"
 
@@ -30,6 +31,8 @@ struct PipelineNeeds {
   bool queries = false;          // emulated queries read the primitive assembly state
   bool query_counters = false;   // ... and count in the shaders of every pipeline
   bool driver_counts = false;    // queries of the driver may count draws
+  // The driver gets a pipeline with the flag when a recording first binds it.
+  bool late = false;
 };
 
 struct ObjectState {
@@ -40,6 +43,7 @@ struct ObjectState {
         layout_rules(rules),
         heap_layouts(rules, device.next),
         push_guard(device.handle, device.next, rules),
+        stand_ins(device.handle, device.next),
         timelines(device.handle, device.next),
         instrumenter(options),
         set_layouts(device.handle, device.next, rules.shader_slots),
@@ -53,6 +57,7 @@ struct ObjectState {
   const LayoutRules layout_rules;
   const HeapLayouts heap_layouts;
   const PushGuard push_guard;
+  StandIns stand_ins;
   QueueTimelines timelines;
   ShaderCodeStore codes;
   Instrumenter instrumenter;

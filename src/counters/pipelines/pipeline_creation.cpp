@@ -430,6 +430,24 @@ void compile_ahead(ObjectState& state, VkPipelineCache cache, const Info& info, 
   state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); });
 }
 
+// Notes a pipeline that has no handle yet.
+template <typename Info>
+std::shared_ptr<Pipeline> describe(ObjectState& state, const PlainInfos<Info>& infos, size_t i,
+                                   bool keepable) {
+  const Info& info = infos[i];
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  pipeline->layout = infos.layout(i);
+  pipeline->instrumented = infos.wanted(i);
+  pipeline->library = is_library(info);
+  pipeline->keepable = keepable;
+  note_facts(state, info, *pipeline);
+  if (state.needs.driver_counts &&
+      (pipeline->facts.facts.stages & VK_SHADER_STAGE_VERTEX_BIT) != 0) {
+    pipeline->draw_size = std::make_shared<DrawSize>();
+  }
+  return pipeline;
+}
+
 // Registers a plain pipeline.
 template <typename Info>
 VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>& infos, size_t i,
@@ -442,16 +460,7 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   if (!variants && !is_library(info) && !in_sets && !(layout && layout->covers_reserved())) {
     return VK_SUCCESS;
   }
-  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
-  pipeline->layout = layout;
-  pipeline->instrumented = infos.wanted(i);
-  pipeline->library = is_library(info);
-  pipeline->keepable = keepable;
-  note_facts(state, info, *pipeline);
-  if (state.needs.driver_counts &&
-      (pipeline->facts.facts.stages & VK_SHADER_STAGE_VERTEX_BIT) != 0) {
-    pipeline->draw_size = std::make_shared<DrawSize>();
-  }
+  auto pipeline = describe(state, infos, i, keepable);
   pipeline->handle = plain;
   if (variants) {
     TALLY_TRY(make_variants(state, cache, variant_source(state, info), choice, *pipeline));
@@ -462,11 +471,71 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   return VK_SUCCESS;
 }
 
+// Flags of pipelines that may be late: nothing that the application reads, or gives to the driver,
+// depends on when they are made.
+constexpr uint64_t kLateFlags =
+    VK_PIPELINE_CREATE_DISABLE_OPTIMIZATION_BIT |
+    VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT | VK_PIPELINE_CREATE_DISPATCH_BASE_BIT |
+    VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT |
+    VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT |
+    VK_PIPELINE_CREATE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR |
+    VK_PIPELINE_CREATE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_BIT_EXT |
+    VK_PIPELINE_CREATE_COLOR_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT |
+    VK_PIPELINE_CREATE_DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT;
+
+// Null unless the pipeline may be late.
+template <typename Info>
+std::shared_ptr<Pipeline> describe_late(ObjectState& state, const PlainInfos<Info>& infos,
+                                        size_t i) {
+  const Info& info = infos[i];
+  const bool late = infos.wanted(i) && (pipeline_flags(info) & ~kLateFlags) == 0 &&
+                    !has_binaries(info.pNext) &&
+                    !vk::find_in_chain<VkBaseInStructure>(
+                        info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO) &&
+                    infos.layout(i) && !infos.layout(i)->has_heaps() &&
+                    !reason_against_counting(state, info, infos.layout(i).get());
+  if (!late) return nullptr;
+  auto pipeline = describe(state, infos, i, true);
+  pipeline->plain_is_late = true;
+  pipeline->maker = keep_source(state, variant_source(state, info),
+                                choose_variants(state, true, has_fragments(info)));
+  if (!pipeline->maker) return nullptr;
+  note_alpha_to_coverage(state, info, *pipeline);
+  return pipeline;
+}
+
+// Registers pipelines that the driver gets later. False if one of them has to be created now: then
+// the call has had no effect.
+template <typename Info>
+bool create_late(ObjectState& state, const PlainInfos<Info>& infos, VkPipeline* pipelines) {
+  std::vector<std::shared_ptr<Pipeline>> described;
+  for (uint32_t i = 0; i < infos.count(); ++i) {
+    if (!described.emplace_back(describe_late(state, infos, i))) return false;
+  }
+  std::fill_n(pipelines, infos.count(), VkPipeline{VK_NULL_HANDLE});
+  const VkResult result = vk::guarded([&] {
+    for (uint32_t i = 0; i < infos.count(); ++i) {
+      TALLY_TRY(state.stand_ins.make(pipelines[i]));
+      described[i]->handle = pipelines[i];
+      state.pipelines.insert(pipelines[i], std::move(described[i]));
+    }
+    return VK_SUCCESS;
+  });
+  if (result == VK_SUCCESS) return true;
+  state.device.report(vk::take_own_failure(result),
+                      "vkCreate*Pipelines(): the driver gets pipelines at once");
+  for (uint32_t i = 0; i < infos.count(); ++i) {
+    if (pipelines[i] != VK_NULL_HANDLE) destroy_pipeline(state, pipelines[i], nullptr);
+  }
+  return false;
+}
+
 // Creates plain pipelines and registers them.
 template <typename Info>
 VkResult create_plain(ObjectState& state, VkPipelineCache cache, std::span<const Info> originals,
                       const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
   const PlainInfos<Info> infos(state, originals);
+  if (state.needs.late && !allocator && create_late(state, infos, pipelines)) return VK_SUCCESS;
   VkResult result =
       create_pipelines(state, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT

@@ -24,13 +24,14 @@ Pipeline::~Pipeline() {
 }
 
 bool Pipeline::make(Variant which) {
-  return variants_.want(which, [&](PipelineVariant* ahead) {
+  const bool made = variants_.want(which, [&](PipelineVariant* ahead) {
     if (ahead) {
       maker->report(*this, std::exchange(ahead->notices, {}));
     } else if (maker) {
       maker->make(*this, which);
     }
   }) != nullptr;
+  return made && (!which.by_driver || !plain_is_late || make(Variant::Plain));
 }
 
 void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
@@ -201,9 +202,23 @@ class VariantBuilder {
     return true;
   }
 
+  // Leaves the stages as the application made them.
+  void prepare_plain() {
+    std::vector<Stage> sources;
+    const std::span infos = stages_of(info_);
+    for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
+    if (!sources.empty()) {
+      stages_.build(state_.instrumenter, sources, {.variant = Variant::Plain});
+      set_stages(info_, stages_.infos());
+    }
+    finish_info();
+  }
+
   // `made` stays as it is on failure.
   VkResult compile(VkPipelineCache cache, PipelineVariant& made) {
-    if (stages_.lacks_module()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (stages_.lacks_module()) {
+      return vk::own("vkCreateShaderModule", VK_ERROR_OUT_OF_HOST_MEMORY);
+    }
     VkPipeline handle = VK_NULL_HANDLE;
     TALLY_TRY(create_pipelines(state_, cache, 1, &info_, nullptr, &handle));
     made.handle = handle;
@@ -277,9 +292,10 @@ class VariantBuilder {
     return variant_.blocks && (pipeline_flags(info_) & kIndirectBindable) != 0;
   }
 
-  // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
-  // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
-  // Commands of VK_NV_device_generated_commands bind the plain pipeline and its groups.
+  // A variant is neither a base nor a derivative, and a plain pipeline that is late is none of what
+  // follows. Creation feedback and statistics describe the plain pipeline. Binaries are those of
+  // the plain shaders, and so are the binaries to capture. Commands of
+  // VK_NV_device_generated_commands bind the plain pipeline and its groups.
   void finish_info() {
     uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                        VK_PIPELINE_CREATE_DERIVATIVE_BIT |
@@ -436,6 +452,7 @@ class KeptSource : public VariantMaker {
   }
 
   void make(Pipeline& pipeline, Variant variant) override {
+    if (variant == Variant::Plain) return make_plain(pipeline);
     if (variant != variant.full() && may_be_in_set()) return;
     if (variant.by_driver) return make_by_driver(pipeline);
     if (variant.no_draw_index && !may_pack_indices(state_, source_.info, pipeline)) return;
@@ -465,7 +482,27 @@ class KeptSource : public VariantMaker {
   }
 
  private:
-  // Needs no code of the driver, and reports nothing: the variant whose shaders count does.
+  // The application expects no failure while it records, so a call that fails is repeated.
+  void make_plain(Pipeline& pipeline) {
+    VkResult result = VK_SUCCESS;
+    for (const bool repeats : {false, true}) {
+      VariantBuilder<Info> builder(state_, source_, pipeline, Variant::Plain, true);
+      builder.prepare_plain();
+      PipelineVariant made;
+      result = builder.compile(VK_NULL_HANDLE, made);
+      if (result != VK_SUCCESS) continue;
+      pipeline.keep(Variant::Plain, std::move(made));
+      if (repeats) state_.device.report(vk::take_own_failure(), "the layer repeated the call");
+      return;
+    }
+    state_.device.messages.notice(
+        "TALLY-late-pipeline", VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+        fmt::format("the driver rejected a pipeline when it was first bound: {}",
+                    vk::take_own_failure(result).text()));
+  }
+
+  // Needs no code of the driver, and reports nothing: the variant whose shaders count does. Binding
+  // it binds the plain pipeline, whatever its handle.
   void make_by_driver(Pipeline& pipeline) {
     const DriverProgram program(state_, source_, pipeline);
     if (program.get()) pipeline.keep(Variant::ByDriver, {pipeline.handle, program.get(), {}});
@@ -513,42 +550,6 @@ VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t co
 }
 
 template <typename Info>
-const char* reason_against_counting(const ObjectState& state, const Info& info,
-                                    const PipelineLayout* layout) {
-  const bool libraries = has_libraries(info.pNext);
-  if (stages_of(info).empty() && !libraries) return "";
-  const bool library =
-      libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
-  if (!layout || layout->path() == AddressPath::None) {
-    return layout && layout->has_heaps()
-               ? "its bindings that are mapped to push data leave no room for the record pointer, "
-                 "or are not known"
-               : "its pipeline layout leaves no room for the record pointer";
-  }
-  if (library && layout->path() != AddressPath::PushConstant) {
-    return "pipeline libraries need space for record pointers in the push constants";
-  }
-  if (library && state.layout_rules.address_slots != kPipelineSlots) {
-    return "graphicsPipelineLibrary is not enabled on the device";
-  }
-  return nullptr;
-}
-
-template <typename Info>
-bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
-  const char* reason = reason_against_counting(state, info, pipeline.layout.get());
-  if (!reason) return true;
-  if (*reason == '\0') return false;
-  const bool failed = pipeline.layout && pipeline.layout->failure().result != VK_SUCCESS;
-  state.device.messages.notice(
-      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
-      fmt::format("a pipeline runs uninstrumented: {}",
-                  failed ? "its layout could not be extended: " + pipeline.layout->failure().text()
-                         : reason));
-  return false;
-}
-
-template <typename Info>
 VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
   VariantSource<Info> source{info, {}, {}, false};
   for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) {
@@ -585,10 +586,7 @@ VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSo
   template std::shared_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
                                                      VariantChoice);                           \
   template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
-                                 Variant, Pipeline&);                                          \
-  template const char* reason_against_counting(const ObjectState&, const Info&,                \
-                                               const PipelineLayout*);                         \
-  template bool can_count(ObjectState&, const Info&, const Pipeline&);
+                                 Variant, Pipeline&);
 TALLY_INSTANTIATE(VkGraphicsPipelineCreateInfo)
 TALLY_INSTANTIATE(VkComputePipelineCreateInfo)
 #undef TALLY_INSTANTIATE

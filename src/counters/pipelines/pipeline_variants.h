@@ -59,13 +59,4 @@ template <typename Info>
 VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                       Variant variant, Pipeline& pipeline);
 
-// Why no pipeline of this layout can count; null if it can. "" if there is nothing to count.
-template <typename Info>
-const char* reason_against_counting(const ObjectState& state, const Info& info,
-                                    const PipelineLayout* layout);
-
-// True if there is no such reason. Reports it otherwise.
-template <typename Info>
-bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline);
-
 }  // namespace tally::counters

@@ -2,6 +2,8 @@
 
 #include <tally/vulkan_newest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -201,5 +203,49 @@ template std::shared_ptr<PipelineLayout> layout_of(ObjectState&,
                                                    const VkComputePipelineCreateInfo&);
 template std::shared_ptr<PipelineLayout> layout_of(ObjectState&,
                                                    const VkRayTracingPipelineCreateInfoKHR&);
+
+template <typename Info>
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout) {
+  const bool libraries = has_libraries(info.pNext);
+  if (stages_of(info).empty() && !libraries) return "";
+  const bool library =
+      libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (!layout || layout->path() == AddressPath::None) {
+    return layout && layout->has_heaps()
+               ? "its bindings that are mapped to push data leave no room for the record pointer, "
+                 "or are not known"
+               : "its pipeline layout leaves no room for the record pointer";
+  }
+  if (library && layout->path() != AddressPath::PushConstant) {
+    return "pipeline libraries need space for record pointers in the push constants";
+  }
+  if (library && state.layout_rules.address_slots != kPipelineSlots) {
+    return "graphicsPipelineLibrary is not enabled on the device";
+  }
+  return nullptr;
+}
+
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  const char* reason = reason_against_counting(state, info, pipeline.layout.get());
+  if (!reason) return true;
+  if (*reason == '\0') return false;
+  const bool failed = pipeline.layout && pipeline.layout->failure().result != VK_SUCCESS;
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+      fmt::format("a pipeline runs uninstrumented: {}",
+                  failed ? "its layout could not be extended: " + pipeline.layout->failure().text()
+                         : reason));
+  return false;
+}
+
+template const char* reason_against_counting(const ObjectState&,
+                                             const VkGraphicsPipelineCreateInfo&,
+                                             const PipelineLayout*);
+template const char* reason_against_counting(const ObjectState&, const VkComputePipelineCreateInfo&,
+                                             const PipelineLayout*);
+template bool can_count(ObjectState&, const VkGraphicsPipelineCreateInfo&, const Pipeline&);
+template bool can_count(ObjectState&, const VkComputePipelineCreateInfo&, const Pipeline&);
 
 }  // namespace tally::counters

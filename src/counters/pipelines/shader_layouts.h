@@ -12,6 +12,7 @@
 namespace tally::counters {
 
 struct ObjectState;
+struct Pipeline;
 
 // The id of messages about what runs uninstrumented.
 inline constexpr const char* kUninstrumentedNotice = "TALLY-uninstrumented-shader";
@@ -39,5 +40,14 @@ PushReads push_reads(const ShaderCode* code, VkShaderStageFlagBits stage, const 
 // VkRayTracingPipelineCreateInfoKHR.
 template <typename Info>
 std::shared_ptr<PipelineLayout> layout_of(ObjectState& state, const Info& info);
+
+// Why no pipeline of this layout can count; null if it can. "" if there is nothing to count.
+template <typename Info>  // Vk{Graphics,Compute}PipelineCreateInfo
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout);
+
+// True if there is no such reason. Reports it otherwise.
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline);
 
 }  // namespace tally::counters

@@ -138,7 +138,7 @@ class Bindable {
   Bindable& operator=(const Bindable&) = delete;
 
   // Makes the variant if it is wanted for the first time. Returns whether there is one.
-  // Thread-safe; takes no lock once that is known. Not for Variant::Plain.
+  // Thread-safe; takes no lock once that is known. Variant::Plain only where plain_is_late.
   virtual bool make(Variant which) = 0;
   // The variant must be there. Null, or without stages, if it counts no blocks.
   virtual const SharedProgram& program(Variant which) const = 0;
@@ -159,6 +159,8 @@ class Bindable {
   }
 
   bool instrumented = false;  // has the flag of VK_ARM_shader_instrumentation
+  // The driver has no plain pipeline before a recording binds it.
+  bool plain_is_late = false;
   // True if draws with alpha to coverage have variants of their own.
   bool by_alpha_to_coverage = false;
   // True if a recording had a record for every few draws. A packed draw index then pays.
@@ -171,8 +173,8 @@ class Bindable {
 // A pipeline of the application and its variants: driver pipelines with the same state whose
 // shaders count. Exists only for pipelines that a feature of the layer needs.
 //
-// The application holds the handle of the plain pipeline. A ray-tracing pipeline that counts is its
-// own variant, with the same handle.
+// The application holds the handle of the plain pipeline, or of a stand-in if that is late. A
+// ray-tracing pipeline that counts is its own variant, with the same handle.
 
 struct Pipeline;
 
@@ -203,8 +205,11 @@ struct Pipeline : Bindable {
   bool make(Variant which) override;
   const SharedProgram& program(Variant which) const override { return find(which)->program; }
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point, Variant which) const override {
-    next.CmdBindPipeline(commands, point, find(which)->handle);
+    const bool plain = which == Variant::Plain || which.by_driver;
+    next.CmdBindPipeline(commands, point, plain ? plain_handle() : find(which)->handle);
   }
+  // If the plain pipeline is late, it must have been made.
+  VkPipeline plain_handle() const { return plain_is_late ? find(Variant::Plain)->handle : handle; }
 
   // Null if the variant was not wanted yet, or could not be made.
   const PipelineVariant* find(Variant which) const { return variants_.find(which); }

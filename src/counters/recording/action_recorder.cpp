@@ -163,7 +163,7 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
   Bound* bound = state_.bound.at(point);
   if (!bound) return;
   const auto prepare = [&] {
-    if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+    state_.bound.bind_wanted(point);
     keep_descriptors(point, *bound);
     if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
       work = estimate_draw(*bound, work);
@@ -270,7 +270,7 @@ VkResult ActionRecorder::count_by_driver(const Bound& bound, uint32_t index) {
   const bool unknown = bound.pipeline->draw_size->mean() == DrawSize::kUnknown;
   if (unknown && state_.status.draws_of_unknown_size != 0 &&
       --state_.status.draws_of_unknown_size == 0) {
-    state_.status.set(Status::kDirtyPipelines);
+    state_.status.set(Status::kDirtyGraphics);
   }
   return VK_SUCCESS;
 }
@@ -288,7 +288,8 @@ void ActionRecorder::leave_to_shaders(Bound& bound) {
 // tells the distance from the record whose pointer was pushed last. Call if there is a run.
 bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw) {
   const BoundState::DrawRun& run = bound.run;
-  if ((state_.status.flags & ~Status::kDirtyPointer) != Status::kInstrumented) return false;
+  constexpr uint32_t kIrrelevant = Status::kDirtyPointer | Status::kDirtyOthers;
+  if ((state_.status.flags & ~kIrrelevant) != Status::kInstrumented) return false;
   InstrumentationRecorder& recorder = state_.instrumentation;
   const InstrumentationRecord& next = recorder.next();
   if (next.program != run.program || !recorder.next_fits(run.bytes) || !leaves_upper_half(draw) ||
@@ -390,7 +391,7 @@ void ActionRecorder::note_move(Bound& bound) {
   if (!bound.variant.no_draw_index || ++bound.moves % kManyMoves != 0) return;
   if (bound.actions / bound.moves > kFewDraws) return;
   bound.pipeline->many_records.store(true, std::memory_order_relaxed);
-  state_.status.set(Status::kDirtyPipelines);
+  state_.status.set(Status::kDirtyGraphics);
 }
 
 // Without memory the command is executed, but not counted.
@@ -441,7 +442,7 @@ bool ActionRecorder::begin_variant(bool counting) {
 }
 
 Variant ActionRecorder::choose_variant(VkPipelineBindPoint point) {
-  if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+  state_.bound.bind_wanted(point);
   Bound* bound = state_.bound.at(point);
   if (!bound) return Variant::Plain;
   if (bound->variant.by_driver) leave_to_shaders(*bound);

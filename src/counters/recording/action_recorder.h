@@ -79,8 +79,8 @@ class ActionRecorder {
   // Draws of one pipeline usually differ in nothing that active queries need: then a direct draw
   // needs no other call. Changes the firstInstance to record as prepare_draw does.
   bool repeat_for_queries(uint32_t instances, uint32_t& first_instance) {
-    constexpr uint32_t kIrrelevant =
-        Status::kDirtyPointer | Status::kQueryCommands | Status::kQuerySamples;
+    constexpr uint32_t kIrrelevant = Status::kDirtyPointer | Status::kDirtyOthers |
+                                     Status::kQueryCommands | Status::kQuerySamples;
     if ((state_.status.flags & ~kIrrelevant) != Status::kQueryShaders) return false;
     Bound& bound = state_.bound.graphics();
     const BoundState::QueryRun& run = bound.query_run;

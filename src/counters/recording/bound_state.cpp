@@ -177,7 +177,7 @@ bool BoundState::choose_alpha_to_coverage(bool enabled) {
 // The next draw binds what it needs: the application may bind another pipeline before.
 void BoundState::set_alpha_to_coverage(bool enabled) {
   bool& current = dynamic_facts().samples.covers_by_alpha;
-  if (current != enabled && has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
+  if (current != enabled && has_counting_features()) status_.set(RecordingStatus::kDirtyGraphics);
   current = enabled;
 }
 
@@ -207,7 +207,7 @@ void BoundState::begin_pass(VkExtent2D area) {
   const uint32_t rows = (area.height + kTile - 1) / kTile;
   const uint32_t tiles = std::max(columns * rows, 1u);
   if (std::exchange(status_.tiles, tiles) == tiles || !status_.driver_counts) return;
-  if (has_counting_features()) status_.set(RecordingStatus::kDirtyPipelines);
+  if (has_counting_features()) status_.set(RecordingStatus::kDirtyGraphics);
 }
 
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
@@ -249,8 +249,18 @@ void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant v
     bound.pipeline->bind(commands_, point, variant);
   } else if (bound.shaders) {
     bind_plain_shaders(point);
+  } else if (objects_.needs.late && resolve(bound) && bound.pipeline->plain_is_late) {
+    bind_late(point, bound);
   } else {
     next_.CmdBindPipeline(commands_, point, bound.handle);
+  }
+}
+
+void BoundState::bind_late(VkPipelineBindPoint point, Bound& bound) {
+  if (bound.pipeline->make(Variant::Plain)) {
+    bound.pipeline->bind(commands_, point, Variant::Plain);
+  } else {
+    status_.set(RecordingStatus::kLostPipeline);
   }
 }
 
@@ -268,7 +278,7 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
   // The application may set dynamic state before the draw.
   if (point == VK_PIPELINE_BIND_POINT_GRAPHICS && bound->variant != Variant::Plain &&
       dynamic_facts_.samples.covers_by_alpha && bound->pipeline->by_alpha_to_coverage) {
-    status_.set(RecordingStatus::kDirtyPipelines);
+    status_.set(RecordingStatus::kDirtyGraphics);
   }
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();
 }
@@ -321,19 +331,35 @@ void BoundState::forget_shaders(bool compute) {
   }
 }
 
-void BoundState::bind_wanted() {
-  status_.clear(RecordingStatus::kDirtyPipelines);
+void BoundState::bind_wanted(VkPipelineBindPoint point) {
+  const bool draws = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  const auto dirty = draws ? RecordingStatus::kDirtyGraphics : RecordingStatus::kDirtyOthers;
+  if (!status_.has(dirty)) return;
+  bool others = false;
   for (size_t i = 0; i < bound_.size(); ++i) {
-    Bound& bound = bound_[i];
-    const VkPipelineBindPoint point = vk::kBindPoints[i];
-    if (bound.empty() || !can_bind(point)) continue;
-    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
-      choose_alpha_to_coverage(dynamic_facts_.samples.covers_by_alpha);
+    if (draws == (vk::kBindPoints[i] == VK_PIPELINE_BIND_POINT_GRAPHICS)) {
+      bind_wanted(vk::kBindPoints[i], bound_[i]);
+    } else {
+      others = others || !bound_[i].empty();
     }
-    const Variant wanted = wanted_variant(point, bound);
-    if (wanted != bound.variant) bind_variant(point, bound, wanted);
   }
+  status_.clear(others ? dirty : RecordingStatus::kDirtyPipelines);
   update_dirty_pointer();
+}
+
+void BoundState::bind_wanted() {
+  for (size_t i = 0; i < bound_.size(); ++i) bind_wanted(vk::kBindPoints[i], bound_[i]);
+  status_.clear(RecordingStatus::kDirtyPipelines);
+  update_dirty_pointer();
+}
+
+void BoundState::bind_wanted(VkPipelineBindPoint point, Bound& bound) {
+  if (bound.empty() || !can_bind(point)) return;
+  if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
+    choose_alpha_to_coverage(dynamic_facts_.samples.covers_by_alpha);
+  }
+  const Variant wanted = wanted_variant(point, bound);
+  if (wanted != bound.variant) bind_variant(point, bound, wanted);
 }
 
 void BoundState::bind_plain() {

@@ -32,17 +32,22 @@ struct ObjectState;
 
 struct RecordingStatus {
   enum Flag : uint32_t {
-    kInstrumented = 1,     // shader instrumentation is active: every action takes a result index
-    kRegions = 2,          // graphics commands are counted by region
-    kQueryShaders = 4,     // active queries count in shaders
-    kQueryCommands = 8,    // active queries count commands
-    kDropActions = 16,     // draws, dispatches and traces are left out
-    kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
-    kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
-    kDirtyConstants = 128,   // the layer overwrote push constants of the application
-    kQuerySamples = 256,     // an occlusion query is active: each draw chooses who counts samples
-    kLostGuard = 512,        // push constants of the application overwrote PushGuard
-    kOnlyInvocations = 1024  // with kRegions: nothing else is counted by region
+    kInstrumented = 1,    // shader instrumentation is active: every action takes a result index
+    kRegions = 2,         // graphics commands are counted by region
+    kQueryShaders = 4,    // active queries count in shaders
+    kQueryCommands = 8,   // active queries count commands
+    kDropActions = 16,    // draws, dispatches and traces are left out
+    kDirtyGraphics = 32,  // a feature began or ended: the next draw may need another variant
+    kDirtyPointer = 64,   // a counting variant is bound, and nothing counts: it needs null pointers
+    kDirtyConstants = 128,    // the layer overwrote push constants of the application
+    kQuerySamples = 256,      // an occlusion query is active: each draw chooses who counts samples
+    kLostGuard = 512,         // push constants of the application overwrote PushGuard
+    kOnlyInvocations = 1024,  // with kRegions: nothing else is counted by region
+    // The driver rejected a pipeline that the application bound: actions are left out, and the end
+    // of the command buffer fails.
+    kLostPipeline = 2048,
+    kDirtyOthers = 4096,  // as kDirtyGraphics, for dispatches and traces
+    kDirtyPipelines = kDirtyGraphics | kDirtyOthers
   };
 
   uint32_t flags = 0;
@@ -174,7 +179,10 @@ class BoundState {
   void bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant);
   // Binds a variant for the driver alone.
   void bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant);
-  // Binds the variants that the active features need.
+  // Binds the variant that the active features need at a bind point, if it is dirty. A pipeline of
+  // another point must not be bound: it may set state that the application has changed since then.
+  void bind_wanted(VkPipelineBindPoint point);
+  // The same at all points, whether they are dirty or not.
   void bind_wanted();
   void bind_plain();
   // True if another variant may be bound. Ray-tracing pipelines have none, and no pipeline may be
@@ -264,6 +272,8 @@ class BoundState {
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;
+  void bind_late(VkPipelineBindPoint point, Bound& bound);
+  void bind_wanted(VkPipelineBindPoint point, Bound& bound);
   std::shared_ptr<ShaderSet> find_shader_set(const Bound& bound);
 
   VkCommandBuffer commands_;

@@ -214,7 +214,7 @@ void TransformFeedback::bind_buffers(uint32_t first, uint32_t count,
 void TransformFeedback::begin(const Counters& counters) {
   const QueryState* queries = state_.device.queries.get();
   if (queries && queries->counts_feedback.load(std::memory_order_relaxed)) count(counters);
-  if (state_.status.has(RecordingStatus::kDirtyPipelines)) state_.bound.bind_wanted();
+  state_.bound.bind_wanted(VK_PIPELINE_BIND_POINT_GRAPHICS);
   state_.bound.begin_transform_feedback();
 }
 
@@ -285,7 +285,7 @@ void TransformFeedback::end() {
     state_.queries->end_feedback();
     queries_.update_flags();
   }
-  state_.bound.bind_wanted();
+  state_.status.set(RecordingStatus::kDirtyPipelines);
 }
 
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind kind)
@@ -391,7 +391,7 @@ void CommandBuffer::begin_instrumentation(const std::shared_ptr<Instrumentation>
   state_.instrumentation.begin(object);
   state_.bound.end_runs();
   state_.status.set(RecordingStatus::kInstrumented);
-  state_.bound.bind_wanted();
+  state_.status.set(RecordingStatus::kDirtyPipelines);
 }
 
 void CommandBuffer::end_instrumentation() {
@@ -412,7 +412,7 @@ void CommandBuffer::begin_capture(RegionRequest request) {
   }
   state_.status.set(RecordingStatus::kRegions);
   state_.bound.restore_after_dispatch();
-  state_.bound.bind_wanted();
+  state_.status.set(RecordingStatus::kDirtyPipelines);
 }
 
 void CommandBuffer::begin_pass(const RenderPassShape& shape, VkExtent2D area, bool suspending) {

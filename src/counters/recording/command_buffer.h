@@ -150,7 +150,10 @@ class CommandBuffer {
 
   // No feature is active: the driver alone records the next command.
   bool idle() const { return state_.status.flags == 0; }
-  bool drops_actions() const { return state_.status.has(RecordingStatus::kDropActions); }
+  bool drops_actions() const {
+    return state_.status.has(RecordingStatus::kDropActions | RecordingStatus::kLostPipeline);
+  }
+  bool lost_pipeline() const { return state_.status.has(RecordingStatus::kLostPipeline); }
   void count_command(CommandMetric metric) {
     if (counts_.wanted()) [[unlikely]]
       state_.queries->count(metric);

@@ -213,6 +213,7 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
     } else {
       actions.prepare(kPoint, Work::of(arguments...));
     }
+    if (state->drops_actions()) return;  // prepare() may have lost the pipeline
     if (state->counts().wanted()) Work::count(state->counts(), arguments...);
     actions.record(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
   }

@@ -139,7 +139,8 @@ VkResult end(VkCommandBuffer commands) {
         vk::handle_bits(commands), "vkEndCommandBuffer(): shader instrumentation is still active");
   }
   vk::guarded_void([&] { state->end(); });
-  return state->next().EndCommandBuffer(commands);
+  const VkResult result = state->next().EndCommandBuffer(commands);
+  return result >= VK_SUCCESS && state->lost_pipeline() ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_end(VkCommandBuffer commands) {

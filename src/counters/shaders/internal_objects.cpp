@@ -124,6 +124,46 @@ void InternalPipelines::use(const InternalCommands& commands, const InternalPipe
   next_.CmdPushDataEXT(commands.handle, &data);
 }
 
+namespace {
+
+template <typename... Operands>
+constexpr auto instruction(spv::Op op, Operands... operands) {
+  return std::array{static_cast<uint32_t>(op) | uint32_t{1 + sizeof...(operands)} << 16,
+                    static_cast<uint32_t>(operands)...};
+}
+
+// An entry point that returns.
+std::vector<uint32_t> make_empty_shader() {
+  enum : uint32_t { kMain = 1, kVoid, kFunction, kLabel, kBound };
+  constexpr uint32_t kName = 'm' | 'a' << 8 | 'i' << 16 | 'n' << 24;
+  std::vector<uint32_t> words = {spv::MagicNumber, 0x10000, 0, kBound, 0};
+  const auto add = [&](const auto& added) {
+    words.insert(words.end(), added.begin(), added.end());
+  };
+  using enum spv::Op;
+  add(instruction(OpCapability, spv::Capability::Shader));
+  add(instruction(OpMemoryModel, spv::AddressingModel::Logical, spv::MemoryModel::GLSL450));
+  add(instruction(OpEntryPoint, spv::ExecutionModel::GLCompute, kMain, kName, 0));
+  add(instruction(OpExecutionMode, kMain, spv::ExecutionMode::LocalSize, 1, 1, 1));
+  add(instruction(OpTypeVoid, kVoid));
+  add(instruction(OpTypeFunction, kFunction, kVoid));
+  add(instruction(OpFunction, kVoid, kMain, spv::FunctionControlMask::MaskNone, kFunction));
+  add(instruction(OpLabel, kLabel));
+  add(instruction(OpReturn));
+  add(instruction(OpFunctionEnd));
+  return words;
+}
+
+}  // namespace
+
+VkResult StandIns::make(VkPipeline& pipeline) {
+  const std::lock_guard lock(mutex_);
+  InternalPipeline made;
+  TALLY_TRY(programs_.make(make_empty_shader(), {}, made));
+  pipeline = made.sets;
+  return VK_SUCCESS;
+}
+
 VkResult ClockProgram::make(const ClockReading& reading) {
   programs_.destroy(pipeline_);
   pipeline_ = {};

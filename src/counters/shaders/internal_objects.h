@@ -80,6 +80,21 @@ class InternalPipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
 };
 
+// Pipelines that do nothing. Their handles stand for pipelines of the application that the driver
+// does not have yet. Thread-safe.
+
+class StandIns {
+ public:
+  StandIns(VkDevice device, const DeviceTable& next) : programs_(device, next, {}) {}
+
+  // The caller owns the pipeline.
+  VkResult make(VkPipeline& pipeline);
+
+ private:
+  std::mutex mutex_;  // held while a pipeline is created
+  InternalPipelines programs_;
+};
+
 // The compute pipeline that writes timestamps where the driver has none
 // (glsl/query_timestamp.comp). Created with the device.
 

@@ -34,7 +34,8 @@ class Commands : public CountersTest {
     if (!target_) target_.emplace(context());
     return *target_;
   }
-  Pipeline make_triangle(const void* next = &kInstrument, VkRenderPass pass = VK_NULL_HANDLE) {
+  Pipeline make_triangle(const void* next = &kInstrument, VkRenderPass pass = VK_NULL_HANDLE,
+                         std::vector<VkDynamicState> dynamic = {}) {
     if (!layout_) layout_ = make_pipeline_layout(context());
     GraphicsPipelineInfo info;
     info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
@@ -42,6 +43,7 @@ class Commands : public CountersTest {
     info.layout = layout_;
     info.next = next;
     info.render_pass = pass;
+    info.dynamic = std::move(dynamic);
     return make_graphics_pipeline(context(), info);
   }
   // One render pass with the range around it.
@@ -240,6 +242,31 @@ TEST_F(Commands, the_picture_is_the_same_with_and_without) {
   });
   EXPECT_EQ(target().read(), measured);
   EXPECT_NE(measured.at(0), 0u);
+}
+
+// Binding a variant of the first pipeline once more would set its static state.
+TEST_F(Commands, a_range_keeps_state_that_was_set_after_another_pipeline_was_bound) {
+  if (context().properties().apiVersion < VK_API_VERSION_1_3) GTEST_SKIP() << "no Vulkan 1.3";
+  const Pipeline culls_none = make_triangle();
+  const Pipeline culls_as_set =
+      make_triangle(&kInstrument, VK_NULL_HANDLE, {VK_DYNAMIC_STATE_CULL_MODE});
+  static_cast<void>(work());
+  const Instrumentation instrumentation(context());
+  for (const bool counts : {false, true}) {
+    context().run([&](VkCommandBuffer commands) {
+      vkCmdBindPipeline(commands, kGraphics, culls_none);
+      vkCmdSetCullMode(commands, VK_CULL_MODE_FRONT_AND_BACK);
+      if (counts) instrumentation.begin(commands);
+      dispatch(commands, work().counting, 1);
+      full_barrier(commands);
+      vkCmdBindPipeline(commands, kGraphics, culls_as_set);
+      target().begin(commands);
+      vkCmdDraw(commands, 3, 1, 0, 0);
+      target().end(commands);
+      if (counts) instrumentation.end(commands);
+    });
+    EXPECT_EQ(target().read().at(0), 0u) << counts;
+  }
 }
 
 TEST_F(Commands, a_secondary_records_into_the_object_that_it_began) {
