@@ -80,9 +80,9 @@ std::string loops_of_commands(const Session& session) {
       "command_list.position)");
 }
 
-// `tally run` sets them where nobody asks for more than executions.
-const std::map<std::string, std::string> kExecutionsOnly = {{"TALLY_COUNT_SUBGROUPS", "0"},
-                                                            {"TALLY_STATIC_COSTS", "0"}};
+// `tally run` sets the first two where nobody asks for more than executions.
+const std::map<std::string, std::string> kExecutionsOnly = {
+    {"TALLY_COUNT_SUBGROUPS", "0"}, {"TALLY_STATIC_COSTS", "0"}, {"TALLY_REPEAT_AT_ONCE", "1"}};
 
 TEST(CaptureWithCounters, a_dispatch_repeats_another_if_its_counts_can_be_no_others) {
   EXPECT_EQ(loops_of_commands(run({.scenario = "launches", .environment = kExecutionsOnly})),
@@ -120,6 +120,22 @@ TEST(CaptureWithCounters, a_dispatch_that_repeats_often_is_counted_from_time_to_
   const Session session = run({.scenario = "often", .environment = kExecutionsOnly});
   EXPECT_EQ(session.number("SELECT sum(size) FROM command_batch"), 200);
   EXPECT_EQ(session.number("SELECT sum(size) FROM command_batch WHERE repeats"), 195);
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 200 * 32);
+}
+
+// The plain pipeline is made when the first of them repeats.
+TEST(CaptureWithCounters,
+     dispatches_on_a_cpu_device_are_counted_while_a_plain_pipeline_costs_more) {
+  auto environment = kExecutionsOnly;
+  environment["TALLY_REPEAT_AT_ONCE"] = "0";
+  const Session session = run({.scenario = "often", .environment = environment});
+  const auto repeats = session.number("SELECT sum(size) FROM command_batch WHERE repeats");
+  if (session.text("SELECT type FROM device") == "cpu") {
+    EXPECT_GT(repeats, 20);
+    EXPECT_LT(repeats, 190);
+  } else {
+    EXPECT_EQ(repeats, 199 - 4);
+  }
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 200 * 32);
 }
 

@@ -84,8 +84,8 @@ void fail(Totals& totals, const std::string& what) {
 }
 
 void compare(uint64_t seed, uint64_t count, Totals& totals) {
-  std::map<std::string, std::string> settings = {{"TALLY_COUNT_SUBGROUPS", "0"},
-                                                 {"TALLY_STATIC_COSTS", "0"}};
+  std::map<std::string, std::string> settings = {
+      {"TALLY_COUNT_SUBGROUPS", "0"}, {"TALLY_STATIC_COSTS", "0"}, {"TALLY_REPEAT_AT_ONCE", "1"}};
   const Capture repeating(seed, count, settings);
   settings["TALLY_COUNT_BRANCHES"] = "1";
   const Capture counting(seed, count, settings);

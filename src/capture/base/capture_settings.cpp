@@ -86,6 +86,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   const std::string times = settings.text("times", "passes");
   result.times = parse_times(times);
   result.counts = times != "plain";
+  result.repeat_at_once = settings.flag("repeat_at_once", false);
   result.statistics = settings.flag("statistics", false);
   result.regions = settings.flag("regions", false);
   result.region_draws = settings.flag("region_draws", false);

@@ -31,6 +31,7 @@ struct CaptureSettings {
   std::string replacements;     // replace: list of the shaders to replace, "" = none
   Times times = Times::Passes;  // times: off, passes, draws; plain: passes, and counts is false
   bool counts = true;           // shaders are instrumented
+  bool repeat_at_once = false;  // repeat_at_once: dispatches repeat others on CPU devices, too
   bool statistics = false;    // statistics: the numbers of the driver's compiler for each pipeline
   bool regions = false;       // regions: render passes by region
   bool region_draws = false;  // region_draws: and each of their draws

@@ -63,9 +63,10 @@ ModuleFacts module_facts(std::span<const uint32_t> words, const Specialization& 
     const auto function =
         std::ranges::find(map->functions(), entry.function_id, &spirv::MappedFunction::id);
     if (function != map->functions().end() && function->block_count != 0) {
-      found.entry_points.push_back(
-          {*stage, entry.name, function->first_block, static_costs(map->blocks()),
-           map->costs_depend_on_specialization(), spirv::launch_inputs(*module, entry)});
+      found.entry_points.push_back({*stage, entry.name, function->first_block,
+                                    static_costs(map->blocks()),
+                                    map->costs_depend_on_specialization(),
+                                    spirv::launch_inputs(*module, entry), words.size()});
     }
   }
   return found;

@@ -40,6 +40,7 @@ struct EntryPointFacts {
   std::vector<BlockCost> costs;  // ascending blocks, each with at least one
   bool costs_depend_on_specialization = false;
   std::optional<spirv::LaunchInputs> launch;  // of a compute shader
+  size_t module_words = 0;
 };
 
 struct ModuleFacts {

@@ -417,7 +417,10 @@ void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipel
   if (!recording_) return;
   const Pipeline* bound = bound_.bind(bind_point, pipeline);
   // Its dispatches may have known counts, and need no instrumentation then.
-  if (bound && bound->launches && context_.shares_counts(*bound->launches)) return;
+  if (bound && bound->launches && context_.shares_counts(*bound->launches) &&
+      !bound->launches->counts_all(context_.launch_rules().makes_plain)) {
+    return;
+  }
   const bool has_begun = passes_.scope() == PassRecorder::Scope::Inline ||
                          !context_.may_suspend() || recording_->commands() != 0;
   if (has_begun && bound && bound->instrumented() && context_.measures()) activate();
@@ -452,7 +455,9 @@ std::optional<TimeIndex> CommandBuffer::before_action(store::Function function,
   const bool wanted = measures && pipeline && pipeline->instrumented();
   Launch* const launch =
       wanted && measurable() ? find_launch(function, parameters, *pipeline) : nullptr;
-  const Launch::Turn turn = launch ? launch->next(times_repetitions_) : Launch::Turn();
+  const Launch::Turn turn = launch ? pipeline->launches->next(*launch, times_repetitions_,
+                                                              context_.launch_rules().makes_plain)
+                                   : Launch::Turn();
   if (wanted && turn.counted) {
     activate();
   } else if (active_ && (wanted || !measures || recording_->object_is_full())) {

@@ -78,6 +78,8 @@ bool Launch::learn(std::span<const uint64_t> words, size_t block_words) {
   if (counted_.load(std::memory_order_relaxed))
     return have_equal_values(words, words_, block_words);
   words_.assign(words.begin(), words.end());
+  constexpr size_t kHeaderWords = 2;  // of a metric block, in front of its metrics
+  for (size_t i = kHeaderWords; i < words.size(); i += block_words) executions_ += words[i];
   counted_.store(true, std::memory_order_release);
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -30,6 +31,8 @@ namespace tally::capture {
 struct LaunchRules {
   bool enabled = false;
   bool subgroups = false;  // also where the inputs include how workgroups are divided
+  // The driver makes the plain pipeline for dispatches that repeat: the others are all counted.
+  bool makes_plain = false;
 };
 
 // The push constants of a command buffer, as far as they are known. Used by one thread at a time.
@@ -97,6 +100,8 @@ class Launch {
   }
   // Takes the counts of one execution. False if they differ from those of an earlier one.
   bool learn(std::span<const uint64_t> words, size_t block_words);
+  // The executions of all blocks by one dispatch, once it was counted.
+  uint64_t executions() const { return executions_; }
   // How the next dispatch is measured.
   struct Turn {
     bool counted = true;
@@ -132,14 +137,17 @@ class Launch {
   const LaunchKey key_;
   const uint64_t number_;
   std::mutex mutex_;             // held by the thread that learns
-  std::vector<uint64_t> words_;  // constant once counted_ is true
+  std::vector<uint64_t> words_;  // constant once counted_ is true, as executions_
+  uint64_t executions_ = 0;
 };
 
 // The launches of a pipeline, which live as long as it. Thread-safe; takes no lock for those that
 // it returned lately.
 class Launches {
  public:
-  explicit Launches(spirv::LaunchInputs inputs) : inputs_(std::move(inputs)) {}
+  // `module_words`: the size of the shader's module.
+  explicit Launches(spirv::LaunchInputs inputs, size_t module_words = 0)
+      : inputs_(std::move(inputs)), price_(module_words * kWordPrice) {}
 
   bool uses_subgroups() const { return inputs_.subgroups; }
   std::span<const spirv::LaunchInputs::Resource> sizes() const { return inputs_.sizes; }
@@ -147,6 +155,20 @@ class Launches {
   // empty where one is not known.
   Launch* find(std::initializer_list<int64_t> parameters, const PushConstants& pushed,
                std::span<const uint64_t> sizes = {});
+  // All dispatches are counted yet (next()).
+  bool counts_all(bool makes_plain) const {
+    return makes_plain && paid_.load(std::memory_order_relaxed) < price_;
+  }
+  // How the next dispatch of one of the launches is measured (Launch::next). If `makes_plain`, all
+  // are counted until that has cost about a fourth of what making the plain pipeline costs: nobody
+  // knows how many will follow.
+  Launch::Turn next(Launch& launch, bool chosen, bool makes_plain) {
+    if (counts_all(makes_plain) && !launch.counts().empty()) {
+      paid_.fetch_add(std::max(launch.executions(), kLeastPrice), std::memory_order_relaxed);
+      return {};
+    }
+    return launch.next(chosen);
+  }
   // Equal inputs had different counts.
   void distrust() { trusted_.store(false, std::memory_order_relaxed); }
 
@@ -154,10 +176,17 @@ class Launches {
   // Inputs that come after these are seldom those of a program that repeats itself.
   static constexpr size_t kMaxLaunches = 1024;
   static constexpr size_t kRecent = 64;
+  // In executions of blocks that are counted, on llvmpipe: what it takes to make a pipeline, for
+  // each word of SPIR-V, and to count a dispatch however small it is
+  // (docs/developer/performance.md).
+  static constexpr uint64_t kWordPrice = 1 << 12;
+  static constexpr uint64_t kLeastPrice = 1 << 17;
 
   Launch* find_or_add(const LaunchKey& key, const Hash128& hash);
 
   const spirv::LaunchInputs inputs_;
+  const uint64_t price_;            // of the plain pipeline
+  std::atomic<uint64_t> paid_ = 0;  // for dispatches that could have repeated others
   std::atomic<bool> trusted_ = true;
   std::array<std::atomic<Launch*>, kRecent> recent_{};  // by hash
   std::mutex mutex_;                                    // guards what follows

@@ -106,6 +106,22 @@ TEST(Launches, a_launch_is_known_once_it_was_counted_but_some_repetitions_are_co
   EXPECT_EQ(launch->counts()[2], 12u);
 }
 
+TEST(Launches, dispatches_are_counted_until_a_plain_pipeline_pays) {
+  constexpr size_t kWords = 320;  // as much as 10 small dispatches, or as 5 of twice the price
+  for (const auto& [executions, expected] : {std::pair(12u, 10), {1u << 18, 5}}) {
+    Launches launches({}, kWords);
+    Launch* const launch = launches.find({1, 1, 1}, {});
+    EXPECT_TRUE(launches.next(*launch, false, true).counted) << "the first one";
+    ASSERT_TRUE(launch->learn(Words{0, 0, executions}, kBlockWords));
+    for (int i = 0; i < expected; ++i) EXPECT_TRUE(launches.next(*launch, false, true).counted);
+    EXPECT_FALSE(launches.next(*launch, false, true).counted);
+  }
+  Launches elsewhere({}, kWords);
+  Launch* const launch = elsewhere.find({1, 1, 1}, {});
+  ASSERT_TRUE(launch->learn(Words{0, 0, 12}, kBlockWords));
+  EXPECT_FALSE(elsewhere.next(*launch, false, false).counted);
+}
+
 TEST(Launches, frequent_repetitions_are_timed_where_their_command_buffer_is_chosen) {
   Launches launches({});
   Launch* const launch = launches.find({1, 1, 1}, {});

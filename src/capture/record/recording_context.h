@@ -134,6 +134,7 @@ class RecordingContext {
   DescriptorSizes& descriptor_sizes() { return descriptor_sizes_; }
   // True if dispatches may share counts: then the sizes of descriptors can matter.
   bool shares_counts() const { return launch_rules_.enabled; }
+  const LaunchRules& launch_rules() const { return launch_rules_; }
   // True once they do.
   bool follows_sets() const { return launch_rules_.enabled && shaders_.query_sizes(); }
   Frames& frames() { return frames_; }

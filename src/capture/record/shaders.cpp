@@ -56,7 +56,8 @@ void PrimitiveAssembly::update(const PrimitiveAssembly& newer) {
 
 void Pipeline::find_launches() {
   if (shaders.size() != 1 || !shaders[0]->facts || !shaders[0]->facts->launch) return;
-  launches = std::make_unique<Launches>(*shaders[0]->facts->launch);
+  const EntryPointFacts& facts = *shaders[0]->facts;
+  launches = std::make_unique<Launches>(*facts.launch, facts.module_words);
 }
 
 size_t Pipeline::index_of(uint32_t sub_index, uint32_t stage) const {
