@@ -164,7 +164,7 @@ class Launches {
   // knows how many will follow.
   Launch::Turn next(Launch& launch, bool chosen, bool makes_plain) {
     if (counts_all(makes_plain) && !launch.counts().empty()) {
-      paid_.fetch_add(std::max(launch.executions(), kLeastPrice), std::memory_order_relaxed);
+      paid_.fetch_add(std::max(launch.executions(), kMinPrice), std::memory_order_relaxed);
       return {};
     }
     return launch.next(chosen);
@@ -180,7 +180,7 @@ class Launches {
   // each word of SPIR-V, and to count a dispatch however small it is
   // (docs/developer/performance.md).
   static constexpr uint64_t kWordPrice = 1 << 12;
-  static constexpr uint64_t kLeastPrice = 1 << 17;
+  static constexpr uint64_t kMinPrice = 1 << 17;
 
   Launch* find_or_add(const LaunchKey& key, const Hash128& hash);
 
