@@ -204,9 +204,7 @@ class VariantBuilder {
 
   // Leaves the stages as the application made them.
   void prepare_plain() {
-    std::vector<Stage> sources;
-    const std::span infos = stages_of(info_);
-    for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
+    const std::vector<Stage> sources = stages_with_code();
     if (!sources.empty()) {
       stages_.build(state_.instrumenter, sources, {.variant = Variant::Plain});
       set_stages(info_, stages_.infos());
@@ -259,10 +257,15 @@ class VariantBuilder {
     return stages_.reads_slots() || (libraries_ && libraries_->reads_slots());
   }
 
-  void build_stages() {
+  std::vector<Stage> stages_with_code() const {
     std::vector<Stage> sources;
     const std::span infos = stages_of(info_);
     for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
+    return sources;
+  }
+
+  void build_stages() {
+    const std::vector<Stage> sources = stages_with_code();
     if (sources.empty()) return;
     const bool in_sets = may_be_in_sets();
     const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;

@@ -213,7 +213,7 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
     } else {
       actions.prepare(kPoint, Work::of(arguments...));
     }
-    if (state->drops_actions()) return;  // prepare() may have lost the pipeline
+    if (state->drops_actions()) return;  // the pipeline was lost
     if (state->counts().wanted()) Work::count(state->counts(), arguments...);
     actions.record(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
   }
@@ -235,6 +235,7 @@ struct Uncounted<kNext, kPoint, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)>
     CommandBuffer* state = find_command_buffer(commands);
     if (state && state->drops_actions()) return;
     if (state) state->actions().prepare_uncounted(kPoint);
+    if (state && state->drops_actions()) return;  // the pipeline was lost
     if (state && state->counts().wanted()) state->queries()->count_error();
     (next_for(commands, state).*kNext)(commands, arguments...);
     if (state) vk::guarded_void([&] { state->bound().bind_wanted(); });
