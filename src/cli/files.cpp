@@ -235,8 +235,9 @@ void remove_abandoned_folders(const fs::path& parent, const std::string& prefix,
     if (!name.starts_with(prefix) || name.size() != prefix.size() + platform::kRandomCharacters)
       continue;
     std::error_code ignored;
-    if (platform::FolderLock::take(entry->path().string(), is_private))
-      fs::remove_all(entry->path(), ignored);
+    // Held while the folder is removed: its owner may be about to lock it.
+    const auto lock = platform::FolderLock::take(entry->path().string(), is_private);
+    if (lock) fs::remove_all(entry->path(), ignored);
   }
 }
 

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "cli/files.h"
 #include "cli/run/hints.h"
@@ -105,6 +108,20 @@ TEST_F(TemporaryFolders, are_removed_by_their_process_or_by_the_next) {
   const fs::path was = alive->path();
   std::optional<TemporaryFolder>(std::move(*alive)).reset();
   EXPECT_FALSE(fs::exists(was));
+}
+
+TEST_F(TemporaryFolders, stay_while_others_are_made_at_the_same_time) {
+  std::atomic<int> lost = 0;
+  const auto make_some = [&] {
+    for (int i = 0; i < 500; ++i) {
+      const auto folder = TemporaryFolder::make();
+      if (!folder || !(std::ofstream(folder->path() / "file") << "here").flush()) ++lost;
+    }
+  };
+  std::vector<std::jthread> makers;
+  for (int i = 0; i < 4; ++i) makers.emplace_back(make_some);
+  makers.clear();
+  EXPECT_EQ(lost, 0);
 }
 
 TEST_F(Folder, the_program_is_named_instead_of_its_launcher) {
