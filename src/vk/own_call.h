@@ -104,6 +104,15 @@ std::string result_name(VkResult result);
 
 // The boundary between C++ and the C ABI: no exception leaves a layer.
 
+// Runs what reports a failure. Without memory, nothing is reported.
+template <typename Report>
+void try_to_report(Report&& run) noexcept {
+  try {
+    run();
+  } catch (const std::exception&) {
+  }
+}
+
 // Runs the body of an entry point that returns VkResult. Exceptions become error codes.
 template <typename Body>
 VkResult guarded(Body&& body) noexcept {
@@ -112,7 +121,7 @@ VkResult guarded(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return VK_ERROR_OUT_OF_HOST_MEMORY;
   } catch (const std::exception& error) {
-    write_log(LogLevel::Error, error.what());
+    try_to_report([&] { write_log(LogLevel::Error, error.what()); });
     return VK_ERROR_UNKNOWN;
   }
 }
@@ -125,7 +134,7 @@ void guarded_void(Body&& body, Failed&& failed) noexcept {
     body();
     return VK_SUCCESS;
   });
-  if (result != VK_SUCCESS) failed(result);
+  if (result != VK_SUCCESS) try_to_report([&] { failed(result); });
 }
 
 template <typename Body>

@@ -333,6 +333,8 @@ TEST(Boundary, exceptions_become_results) {
   VkResult noted = VK_SUCCESS;
   guarded_void([] { throw std::bad_alloc(); }, [&](VkResult result) { noted = result; });
   EXPECT_EQ(noted, VK_ERROR_OUT_OF_HOST_MEMORY);
+  // Nor do those of the report.
+  guarded_void([] { throw std::bad_alloc(); }, [](VkResult) { throw std::bad_alloc(); });
 }
 
 TEST(CoreVersions, functions_are_newer_than_versions_in_which_they_were_not_core) {
