@@ -88,7 +88,8 @@ uint32_t LateDemotions::unless_demoted(InstructionBuilder& code, uint32_t value)
 }
 
 // Counting::Lane: every lane adds 1 to the counter in memory each time it executes the segment, or
-// takes the edge.
+// takes the edge. Where the driver's compiler takes long for each instruction, a compute shader
+// computes the address of its counters once.
 
 namespace {
 
@@ -99,7 +100,28 @@ class LaneCounting : public CounterCode {
   LaneCounting(CountingTools tools, std::span<const Counter> counters)
       : tools_(tools),
         counters_(counters.begin(), counters.end()),
-        function_(tools.context.editor.new_id()) {}
+        function_(tools.context.editor.new_id()) {
+    const PassContext& context = tools.context;
+    if (!context.options.driver.prefers_small_code || !context.use_int64 ||
+        context.entry.model != spv::ExecutionModel::GLCompute) {
+      return;
+    }
+    Editor& editor = context.editor;
+    address_ =
+        editor.new_private_variable(context.entry, editor.type_int(64), editor.constant_u64(0));
+  }
+
+  void begin(InstructionBuilder& code) override {
+    if (address_ == 0) return;
+    Editor& editor = tools_.context.editor;
+    const uint32_t u64 = editor.type_int(64);
+    const RecordPointer pointer = tools_.record.load_in_entry_point(code);
+    const ShardAddress shard = tools_.record.shard_address(code, pointer);
+    const uint32_t bytes = code.emit(Op::OpUConvert, u64, {shard.bytes});
+    const uint32_t address = code.emit(Op::OpIAdd, u64, {shard.record, bytes});
+    const uint32_t is_set = tools_.record.is_set(code, pointer);
+    code.store(address_, code.emit(Op::OpSelect, u64, {is_set, address, editor.constant_u64(0)}));
+  }
 
   void count(InstructionBuilder& code, uint32_t counter) override {
     Editor& editor = tools_.context.editor;
@@ -133,8 +155,8 @@ class LaneCounting : public CounterCode {
     const uint32_t condition =
         has_condition ? code.emit(Op::OpFunctionParameter, editor.type_bool(), {}) : 0;
     code.label(code.new_id());
-    const RecordPointer address = tools_.record.load_record_pointer(code);
-    uint32_t wanted = tools_.record.is_set(code, address);
+    const Target target = load_target(code);
+    uint32_t wanted = target.is_set;
     if (const uint32_t live = tools_.helper_mask.is_live(code); live != 0) {
       wanted = code.emit(Op::OpLogicalAnd, editor.type_bool(), {wanted, live});
     }
@@ -142,16 +164,37 @@ class LaneCounting : public CounterCode {
       wanted = code.emit(Op::OpLogicalAnd, editor.type_bool(), {wanted, condition});
     }
     code.if_then(wanted, [&] {
-      const ShardAddress shard = tools_.record.shard_address(code, address);
-      tools_.record.add(code, shard, counter, editor.constant_u32(1));
+      if (address_ != 0) {
+        const ShardAddress shard{target.record.tagged, editor.constant_u32(0)};
+        tools_.record.add_wide(code, shard, counter, editor.constant_u64(1));
+      } else {
+        const ShardAddress shard = tools_.record.shard_address(code, target.record);
+        tools_.record.add(code, shard, counter, editor.constant_u32(1));
+      }
     });
     code.emit(Op::OpReturn);
     code.emit(Op::OpFunctionEnd);
     tools_.context.add_function(code);
   }
 
+  struct Target {
+    RecordPointer record;  // or the address of the counters
+    uint32_t is_set;
+  };
+  Target load_target(InstructionBuilder& code) {
+    if (address_ == 0) {
+      const RecordPointer record = tools_.record.load_record_pointer(code);
+      return {record, tools_.record.is_set(code, record)};
+    }
+    Editor& editor = tools_.context.editor;
+    const uint32_t address = code.load(editor.type_int(64), address_);
+    return {{address, 0},
+            code.emit(Op::OpINotEqual, editor.type_bool(), {address, editor.constant_u64(0)})};
+  }
+
   CountingTools tools_;
   std::vector<Counter> counters_;
+  uint32_t address_ = 0;  // a variable: of the counters, 0 if there is no record
   uint32_t function_;
   uint32_t if_function_ = 0;  // 0 if it is not needed
 };
