@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,9 @@ class Generator : private ProgramText {
  public:
   Generator(uint64_t seed, ProgramKind kind)
       : ProgramText(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {
+    constexpr std::array<uint32_t, 3> kGroupSizes = {16, 8, 4};
+    if (kind == ProgramKind::Compute)
+      program_.group_size = kGroupSizes[seed / 3 % kGroupSizes.size()];
     if (kind == ProgramKind::Launch) launch_.emplace(static_cast<ProgramText&>(*this));
   }
 
@@ -33,7 +37,7 @@ class Generator : private ProgramText {
     }
     std::string functions;
     for (uint32_t f = 0; f < function_count_; ++f) functions += make_function(f);
-    program_.text = header_of(kind_) + globals_of(kind_) + constants() +
+    program_.text = header_of(kind_, program_.group_size) + globals_of(kind_) + constants() +
                     (launch_ ? launch_->main() : main_of(kind_)) + functions;
     return program_;
   }

@@ -21,6 +21,7 @@ const char* name_of(ProgramKind kind);
 struct RandomProgram {
   std::string text;
   std::vector<uint32_t> specialization;  // pairs of SpecId and value
+  uint32_t group_size = 16;              // of a compute program; a divisor of 16
 };
 
 RandomProgram random_program(uint64_t seed, ProgramKind kind);

@@ -164,7 +164,7 @@ Program program_of(const std::vector<uint32_t>& code, const RandomProgram& rando
     return program;
   }
   program.values.assign(kInvocations, 0);
-  program.groups[0] = kInvocations / 16;
+  program.groups[0] = kInvocations / random.group_size;
   program.draws = {{.vertices = kInvocations}};  // points: no vertex belongs to two
   program.pipeline.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
   return program;

@@ -5,13 +5,8 @@
 #include "oracle/launch_parts.h"
 
 namespace tally::test {
-namespace {
 
-constexpr uint32_t kGroupSize = 16;
-
-}  // namespace
-
-std::string header_of(ProgramKind kind) {
+std::string header_of(ProgramKind kind, uint32_t group_size) {
   if (kind == ProgramKind::Launch) return LaunchParts::header();
   std::string text = "OpCapability Shader\n";
   if (kind == ProgramKind::Fragment) {
@@ -30,7 +25,7 @@ std::string header_of(ProgramKind kind) {
         "OpDecorate %vertex_index BuiltIn VertexIndex\nOpDecorate %position BuiltIn Position\n";
   } else {
     text += "OpEntryPoint GLCompute %main \"main\" %global_id\n" +
-            fmt::format("OpExecutionMode %main LocalSize {} 1 1\n", kGroupSize) +
+            fmt::format("OpExecutionMode %main LocalSize {} 1 1\n", group_size) +
             "OpDecorate %global_id BuiltIn GlobalInvocationId\n";
   }
   return text +

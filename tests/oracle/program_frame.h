@@ -10,7 +10,7 @@
 namespace tally::test {
 
 // Everything up to the decorations that depend on the kind.
-std::string header_of(ProgramKind kind);
+std::string header_of(ProgramKind kind, uint32_t group_size);
 // Further decorations, types, constants and variables.
 std::string globals_of(ProgramKind kind);
 // The entry point: calls %f0 with the invocation's inputs and writes the result. Launch programs

@@ -41,7 +41,7 @@ std::string as_ray_generation(std::string text) {
           "OpExtension \"SPV_KHR_ray_tracing\"\n");
   replace(text, "OpEntryPoint GLCompute %main \"main\" %global_id",
           "OpEntryPoint RayGenerationKHR %main \"main\"" + variables);
-  replace(text, "OpExecutionMode %main LocalSize 16 1 1\n", "");
+  text = std::regex_replace(text, std::regex("OpExecutionMode %main LocalSize .*\n"), "");
   replace(text, "BuiltIn GlobalInvocationId", "BuiltIn LaunchIdKHR");
   return text;
 }

@@ -128,12 +128,15 @@ enum class Barriers { None, OfWorkgroups, OfParts };
 Barriers barriers_of(const Module& module);
 
 // The same in a compute shader where DriverWorkarounds::workgroup_bytes: the subgroups add up their
-// sums in words of workgroup memory, without atomics, and the last one adds these to the record.
-// The first one to end overwrites what it finds there. A word has the sums of four flags or one
-// number. Where there are barriers, which some subgroups may not reach, as those that return early,
-// subgroups end in any order: a word counts those that have ended.
+// sums in words of workgroup memory, without atomics, and the last one adds these to the record, in
+// a loop over the counters. The first one to end overwrites what it finds there. A
+// word has the sums of four flags or one number. Where there are barriers, which some subgroups may
+// not reach, as those that return early, subgroups end in any order: a word counts those that have
+// ended. A workgroup of one subgroup does the same with many counters: the loop makes the code
+// short.
 class WorkgroupFlush : WordCode {
  public:
+  static constexpr size_t kManyCounters = 16;
   static bool is_possible(const PassContext& context, size_t counters);
 
   // The first bit of a flag in the variable that it shares with three others.
@@ -149,15 +152,29 @@ class WorkgroupFlush : WordCode {
   void emit(InstructionBuilder& code);
 
  private:
+  // Bits of a word: ids.
+  struct Field {
+    uint32_t word, shift, mask;
+  };
+
   uint32_t subgroup(InstructionBuilder& code);
   uint32_t end_subgroup(InstructionBuilder& code);
+  uint32_t pointer(InstructionBuilder& code, uint32_t index);
   uint32_t pointer(InstructionBuilder& code, size_t variable);
+  uint32_t lanes() const;
+  template <typename Body>
+  void share_out(InstructionBuilder& code, size_t count, Body&& body);
+  void clear_skipped(InstructionBuilder& code);
   uint32_t sum(InstructionBuilder& code, size_t variable);
-  uint32_t spread(InstructionBuilder& code, uint32_t bytes);
-  uint32_t add_sum(InstructionBuilder& code, size_t variable);
-  void add_sums(InstructionBuilder& code, size_t first, size_t count);
-  uint32_t total(InstructionBuilder& code, const PrivateSlot& slot);
-  void add_totals(InstructionBuilder& code, const ShardAddress& shard, size_t first, size_t count);
+  uint32_t spread(InstructionBuilder& code, uint32_t word);
+  void add_sum(InstructionBuilder& code, size_t variable);
+  void add_sums(InstructionBuilder& code);
+  uint32_t counts_some(InstructionBuilder& code, size_t first, size_t count);
+  size_t adjacent(size_t first) const;
+  Field field(InstructionBuilder& code, size_t first, uint32_t index);
+  uint32_t total(InstructionBuilder& code, uint32_t index);
+  uint32_t count_without_variable(const PrivateSlot& slot);
+  void add_totals(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t wide(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {
     return code.emit(op, u64_, {a, b});
   }
@@ -167,11 +184,11 @@ class WorkgroupFlush : WordCode {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   uint32_t u64_;
-  uint32_t invocations_;          // of a workgroup
-  uint32_t words_ = 0;            // an array in workgroup memory, by variable; 0: there are none
-  bool counts_ends_ = false;      // the word behind the variables has how many subgroups have ended
-  uint32_t is_first_ = 0;         // whether no other subgroup has ended
-  std::vector<uint32_t> totals_;  // of the variables, as far as this place of the code has them
+  uint32_t invocations_;      // of a workgroup
+  bool is_alone_;             // it is one subgroup
+  uint32_t words_ = 0;        // an array in workgroup memory, by variable; 0: there are none
+  bool counts_ends_ = false;  // the word behind the variables has how many subgroups have ended
+  uint32_t is_first_ = 0;     // whether no other subgroup has ended
   std::vector<const PrivateSlot*> users_;  // one of each variable
 };
 

@@ -126,9 +126,32 @@ TEST(FlushCode, subgroups_add_up_in_workgroup_memory_and_the_last_one_adds_to_th
   EXPECT_EQ(count_of(text, "Ballot"), 0u);
   EXPECT_THAT(text, testing::ContainsRegex("OpIEqual %bool %[0-9]+ %uint_2\n"));  // the last of 3
   EXPECT_THAT(text, HasSubstr("%ulong_18 = OpConstant %ulong 18"));
-  EXPECT_EQ(count_of(code_of("8 1 1"), "_Workgroup_"), 0u);  // a single subgroup
+  EXPECT_EQ(count_of(code_of("8 1 1"), "_Workgroup_"), 0u);  // a single subgroup, one flag
   options.driver.workgroup_bytes = 16;
   EXPECT_EQ(count_of(code_of("6 3 1"), "_Workgroup_"), 0u);  // no room
+}
+
+// A flag for each of the branches, so 5 words of four flags. The counter of all invocations needs
+// none.
+TEST(FlushCode, many_counters_of_a_workgroup_have_one_addition_in_a_loop) {
+  constexpr int kBranches = 20;
+  BlockCountOptions options = short_options();
+  options.driver.workgroup_bytes = 1024;
+  std::string body = "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\n";
+  for (int i = 0; i < kBranches; ++i) {
+    const std::string n = std::to_string(i);
+    body += "OpSelectionMerge %m" + n + " None\nOpBranchConditional %x %y" + n + " %m" + n +
+            "\n%y" + n + " = OpLabel\nOpBranch %m" + n + "\n%m" + n + " = OpLabel\n";
+  }
+  body += "OpReturn\nOpFunctionEnd\n";
+  for (const std::string size : {"8 1 1", "4 1 1", "16 1 1"}) {
+    const std::string text = short_code_of(size, "", "", options, body);
+    EXPECT_THAT(text, HasSubstr("%tally_sums = OpVariable %_ptr_Workgroup__arr_ulong_uint_5"));
+    EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 1u);
+    EXPECT_EQ(count_of(text, "OpGroupNonUniformIAdd"), 5u);
+    // The sums of a single subgroup are bytes.
+    EXPECT_EQ(count_of(text, "%ulong_255 = OpConstant"), size == "16 1 1" ? 0u : 1u);
+  }
 }
 
 // Behind the word of the flag: how many subgroups have ended.
@@ -150,6 +173,10 @@ TEST(FlushCode, the_last_subgroup_to_end_adds_where_barriers_may_change_the_orde
   EXPECT_THAT(text, testing::ContainsRegex("OpIEqual %bool %[0-9]+ %ulong_2\n"));
   const std::string of_lanes = code_of("%uint_3");  // barriers of subgroups
   EXPECT_EQ(count_of(of_lanes, "_Workgroup_") + count_of(of_lanes, "OpGroupNonUniform"), 0u);
+  // The function that counts finds the address of the counters in a variable.
+  EXPECT_EQ(count_of(of_lanes, "OpFunctionCall %void %tally_count"), 2u);
+  EXPECT_EQ(count_of(of_lanes, "OpVariable %_ptr_Private_ulong Private %ulong_0"), 1u);
+  EXPECT_EQ(count_of(of_lanes, "OpAccessChain %_ptr_PushConstant_ulong"), 1u);
 }
 
 TEST(FlushCode, the_flush_stands_before_every_return_where_that_is_asked_for) {

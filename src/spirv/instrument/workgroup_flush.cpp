@@ -14,13 +14,12 @@ namespace {
 constexpr uint32_t kSubgroupLanes = kMaxLanesOfSmallCode;
 // Below this bound, the sum of the lanes fits into 32 bits.
 constexpr uint32_t kNarrowBound = UINT32_MAX / kSubgroupLanes;
-// The size of the field that sums one flag in a word.
+// The sum of a flag is a field of a word: of a subgroup a byte, of a workgroup 16 bits.
+constexpr uint32_t kByteBits = 8;
 constexpr uint32_t kFieldBits = 16;
 constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
 // Variables that a subgroup skips together if it counted nothing in them.
 constexpr size_t kSkipped = 16;
-// Counters that lanes share out at a time.
-constexpr size_t kSharedOut = 32;
 constexpr uint32_t kVolatileAccess = word(spv::MemoryAccessMask::Volatile);
 
 // 0 where it is not known.
@@ -31,6 +30,12 @@ uint64_t invocations_of(const PassContext& context) {
 
 bool has_variable(const PrivateSlot& slot) {
   return slot.kind == PrivateSlot::Kind::Flag || slot.kind == PrivateSlot::Kind::Number;
+}
+
+// The number of the counter's word or field among all that there are.
+size_t place_of(const PrivateSlot& slot) {
+  if (slot.kind == PrivateSlot::Kind::Number) return slot.variable;
+  return slot.variable * kFewCounters + slot.bit / small_bit(1);
 }
 
 }  // namespace
@@ -54,7 +59,8 @@ bool WorkgroupFlush::is_possible(const PassContext& context, size_t counters) {
     return false;
   }
   const uint64_t invocations = invocations_of(context);
-  if (invocations <= kSubgroupLanes || invocations > kMaxInvocations) return false;
+  if (invocations == 0 || invocations > kMaxInvocations) return false;
+  if (invocations <= kSubgroupLanes && counters < kManyCounters) return false;
   // Virtual subgroups have variables there, too, and the number of subgroups that have ended.
   constexpr uint64_t kOtherBytes = 16;
   const auto bytes = workgroup_bytes(context.module(), context.entry);
@@ -70,12 +76,12 @@ WorkgroupFlush::WorkgroupFlush(const CountingTools& tools, std::span<const Priva
       subgroup_(editor_),
       u64_(editor_.type_int(64)),
       invocations_(static_cast<uint32_t>(invocations_of(tools.context))),
-      totals_(variables.size()),
+      is_alone_(invocations_ <= kSubgroupLanes),
       users_(variables.size()) {
   for (const PrivateSlot& slot : slots) {
     if (has_variable(slot)) users_[slot.variable] = &slot;
   }
-  counts_ends_ = barriers_of(tools.context.module()) != Barriers::None;
+  counts_ends_ = !is_alone_ && barriers_of(tools.context.module()) != Barriers::None;
   const size_t words = variables.size() + (counts_ends_ ? 1 : 0);
   if (words == 0) return;
   constexpr auto kStorage = spv::StorageClass::Workgroup;
@@ -117,37 +123,69 @@ uint32_t WorkgroupFlush::end_subgroup(InstructionBuilder& code) {
 // if (last && counts) record += totals;
 void WorkgroupFlush::emit(InstructionBuilder& code) {
   const RecordPointer record_pointer = tools_.load_record(code);
-  const uint32_t is_last = end_subgroup(code);
-  for (size_t first = 0; first < variables_.size(); first += kSkipped) {
-    add_sums(code, first, std::min(kSkipped, variables_.size() - first));
+  if (is_alone_) {
+    code.if_then(tools_.record.is_set(code, record_pointer), [&] {
+      clear_skipped(code);
+      add_sums(code);
+      add_totals(code, record_pointer);
+    });
+    return;
   }
-  code.if_then(both(code, is_last, tools_.record.is_set(code, record_pointer)), [&] {
-    const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
-    for (size_t first = 0; first < slots_.size(); first += kSharedOut) {
-      add_totals(code, shard, first, std::min(kSharedOut, slots_.size() - first));
-    }
-  });
+  const uint32_t is_last = end_subgroup(code);
+  add_sums(code);
+  code.if_then(both(code, is_last, tools_.record.is_set(code, record_pointer)),
+               [&] { add_totals(code, record_pointer); });
+}
+
+uint32_t WorkgroupFlush::pointer(InstructionBuilder& code, uint32_t index) {
+  const uint32_t type = editor_.type_pointer(spv::StorageClass::Workgroup, u64_);
+  return code.access_chain(type, words_, {index});
 }
 
 uint32_t WorkgroupFlush::pointer(InstructionBuilder& code, size_t variable) {
-  const uint32_t type = editor_.type_pointer(spv::StorageClass::Workgroup, u64_);
-  return code.access_chain(type, words_, {constant(static_cast<uint32_t>(variable))});
+  return pointer(code, constant(static_cast<uint32_t>(variable)));
+}
+
+// Lanes that all subgroups have.
+uint32_t WorkgroupFlush::lanes() const { return (invocations_ - 1) % kSubgroupLanes + 1; }
+
+// for (i = lane; i < count && lane < lanes; i += lanes) body(i);
+template <typename Body>
+void WorkgroupFlush::share_out(InstructionBuilder& code, size_t count, Body&& body) {
+  const auto end = static_cast<uint32_t>(count);
+  const uint32_t lane = tools_.builtins.lane(code);
+  code.if_then(compare(code, Op::OpULessThan, lane, constant(std::min(lanes(), end))), [&] {
+    if (end <= lanes()) return body(lane);
+    code.repeat(u32_, lane, [&](uint32_t index) {
+      body(index);
+      const uint32_t next = binary(code, Op::OpIAdd, index, constant(lanes()));
+      return InstructionBuilder::Turn{next, compare(code, Op::OpULessThan, next, constant(end))};
+    });
+  });
+}
+
+// The words of variables that add_sums() may skip.
+void WorkgroupFlush::clear_skipped(InstructionBuilder& code) {
+  if (variables_.size() <= kSkipped) return;
+  share_out(code, variables_.size() - kSkipped, [&](uint32_t index) {
+    const uint32_t word = binary(code, Op::OpIAdd, index, constant(uint32_t{kSkipped}));
+    code.store(pointer(code, word), editor_.constant_u64(0));
+  });
 }
 
 // The sum of the subgroup's lanes, as a word.
 uint32_t WorkgroupFlush::sum(InstructionBuilder& code, size_t variable) {
   const uint32_t value = code.load(u32_, variables_[variable]);
   const PrivateSlot& slot = *users_[variable];
-  if (slot.kind == PrivateSlot::Kind::Flag) return spread(code, subgroup_.sum(code, value));
-  if (slot.bound < kNarrowBound) {
-    return code.emit(Op::OpUConvert, u64_, {subgroup_.sum(code, value)});
+  if (slot.kind == PrivateSlot::Kind::Flag || slot.bound < kNarrowBound) {
+    const uint32_t word = code.emit(Op::OpUConvert, u64_, {subgroup_.sum(code, value)});
+    return slot.kind == PrivateSlot::Kind::Flag && !is_alone_ ? spread(code, word) : word;
   }
   return subgroup_.sum_of_wide(code, code.emit(Op::OpUConvert, u64_, {value}));
 }
 
 // The four bytes of a word, as fields of 16 bits.
-uint32_t WorkgroupFlush::spread(InstructionBuilder& code, uint32_t bytes) {
-  uint32_t word = code.emit(Op::OpUConvert, u64_, {bytes});
+uint32_t WorkgroupFlush::spread(InstructionBuilder& code, uint32_t word) {
   const auto step = [&](uint32_t distance, uint64_t mask) {
     const uint32_t moved = wide(code, Op::OpShiftLeftLogical, word, constant(distance));
     word = wide(code, Op::OpBitwiseAnd, wide(code, Op::OpBitwiseOr, word, moved),
@@ -158,80 +196,109 @@ uint32_t WorkgroupFlush::spread(InstructionBuilder& code, uint32_t bytes) {
   return word;
 }
 
-// words[variable] = sum + (first ? 0 : words[variable]); returned
-uint32_t WorkgroupFlush::add_sum(InstructionBuilder& code, size_t variable) {
+// words[variable] = sum + (first ? 0 : words[variable]);
+void WorkgroupFlush::add_sum(InstructionBuilder& code, size_t variable) {
   const uint32_t word = pointer(code, variable);
+  if (is_alone_) return code.store(word, sum(code, variable));
   const uint32_t earlier =
       code.emit(Op::OpSelect, u64_, {is_first_, editor_.constant_u64(0), code.load(u64_, word)});
-  const uint32_t total = wide(code, Op::OpIAdd, earlier, sum(code, variable));
-  code.store(word, total);
-  return total;
+  code.store(word, wide(code, Op::OpIAdd, earlier, sum(code, variable)));
 }
 
-void WorkgroupFlush::add_sums(InstructionBuilder& code, size_t first, size_t count) {
-  if (first == 0) {
-    for (size_t i = 0; i < count; ++i) totals_[i] = add_sum(code, i);
-    return;
+void WorkgroupFlush::add_sums(InstructionBuilder& code) {
+  for (size_t first = 0; first < variables_.size(); first += kSkipped) {
+    const size_t count = std::min(kSkipped, variables_.size() - first);
+    const auto add = [&] {
+      for (size_t i = first; i < first + count; ++i) add_sum(code, i);
+    };
+    if (first == 0) {
+      add();
+    } else {
+      code.if_then(counts_some(code, first, count), add);
+    }
   }
-  // Lanes that counted nothing add nothing.
+}
+
+// Lanes that counted nothing add nothing.
+uint32_t WorkgroupFlush::counts_some(InstructionBuilder& code, size_t first, size_t count) {
   uint32_t all = code.load(u32_, variables_[first]);
   for (size_t i = first + 1; i < first + count; ++i) {
     all = binary(code, Op::OpBitwiseOr, all, code.load(u32_, variables_[i]));
   }
   const uint32_t some = compare(code, Op::OpINotEqual, all, constant(0));
-  code.if_then(code.emit(Op::OpLogicalOr, boolean_, {some, is_first_}), [&] {
-    for (size_t i = first; i < first + count; ++i) add_sum(code, i);
-  });
+  return is_alone_ ? some : code.emit(Op::OpLogicalOr, boolean_, {some, is_first_});
+}
+
+// The number of counters from the first on whose totals are in adjacent places.
+size_t WorkgroupFlush::adjacent(size_t first) const {
+  size_t end = first + 1;
+  while (end < slots_.size() && has_variable(slots_[first]) &&
+         slots_[end].kind == slots_[first].kind &&
+         place_of(slots_[end]) == place_of(slots_[end - 1]) + 1) {
+    ++end;
+  }
+  return end - first;
+}
+
+// Where the total of counter `index` is, one of those that are adjacent to `first`.
+WorkgroupFlush::Field WorkgroupFlush::field(InstructionBuilder& code, size_t first,
+                                            uint32_t index) {
+  const PrivateSlot& slot = slots_[first];
+  if (!has_variable(slot)) return {constant(0), constant(0), editor_.constant_u64(0)};
+  const auto distance = static_cast<uint32_t>(place_of(slot) - first);
+  const uint32_t place = binary(code, Op::OpIAdd, index, constant(distance));
+  if (slot.kind == PrivateSlot::Kind::Number) {
+    return {place, constant(0), editor_.constant_u64(~uint64_t{0})};
+  }
+  static_assert(kFewCounters == 4);
+  const uint32_t bits = is_alone_ ? kByteBits : kFieldBits;
+  const uint32_t number = binary(code, Op::OpBitwiseAnd, place, constant(3));
+  return {binary(code, Op::OpShiftRightLogical, place, constant(2)),
+          binary(code, Op::OpIMul, number, constant(bits)),
+          editor_.constant_u64((uint64_t{1} << bits) - 1)};
 }
 
 // The count of the workgroup: 64 bits.
-uint32_t WorkgroupFlush::total(InstructionBuilder& code, const PrivateSlot& slot) {
-  constexpr uint32_t kFlagBits = small_bit(1);
-  switch (slot.kind) {
-    case PrivateSlot::Kind::EveryInvocation:
-      return editor_.constant_u64(invocations_);
-    case PrivateSlot::Kind::EverySubgroup:
-      return editor_.constant_u64((invocations_ + kSubgroupLanes - 1) / kSubgroupLanes);
-    default:
-      break;
+uint32_t WorkgroupFlush::total(InstructionBuilder& code, uint32_t index) {
+  Field at = field(code, 0, index);
+  for (size_t first = adjacent(0); first < slots_.size(); first += adjacent(first)) {
+    const Field next = field(code, first, index);
+    const uint32_t is_before =
+        compare(code, Op::OpULessThan, index, constant(static_cast<uint32_t>(first)));
+    const auto choose = [&](uint32_t type, uint32_t earlier, uint32_t later) {
+      return earlier == later ? later : code.emit(Op::OpSelect, type, {is_before, earlier, later});
+    };
+    at = {choose(u32_, at.word, next.word), choose(u32_, at.shift, next.shift),
+          choose(u64_, at.mask, next.mask)};
   }
-  uint32_t& word = totals_[slot.variable];
-  if (word == 0) word = code.load(u64_, pointer(code, slot.variable));
-  if (slot.kind == PrivateSlot::Kind::Number) return word;
-  const uint32_t shift = constant(slot.bit / kFlagBits * kFieldBits);
-  return wide(code, Op::OpBitwiseAnd, wide(code, Op::OpShiftRightLogical, word, shift),
-              editor_.constant_u64(kMaxInvocations));
+  uint32_t value = editor_.constant_u64(0);
+  if (words_ != 0) {
+    const uint32_t word = code.load(u64_, pointer(code, at.word));
+    value =
+        wide(code, Op::OpBitwiseAnd, wide(code, Op::OpShiftRightLogical, word, at.shift), at.mask);
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (has_variable(slots_[i])) continue;
+    const uint32_t is_it = compare(code, Op::OpIEqual, index, constant(static_cast<uint32_t>(i)));
+    value = code.emit(Op::OpSelect, u64_, {is_it, count_without_variable(slots_[i]), value});
+  }
+  return value;
 }
 
-// i = lane;
-// if (i < lanes && i < count) do record[first + i] += totals[first + i]; while ((i += lanes) <
-// count);
-void WorkgroupFlush::add_totals(InstructionBuilder& code, const ShardAddress& shard, size_t first,
-                                size_t count) {
-  // Those that all subgroups have.
-  const uint32_t lanes = (invocations_ - 1) % kSubgroupLanes + 1;
-  std::vector<uint32_t> totals;
-  for (const PrivateSlot& slot : slots_.subspan(first, count)) totals.push_back(total(code, slot));
-  const auto add = [&](uint32_t index) {
-    uint32_t value = totals[0];
-    for (uint32_t i = 1; i < count; ++i) {
-      const uint32_t is_it = compare(code, Op::OpIEqual, index, constant(i));
-      value = code.emit(Op::OpSelect, u64_, {is_it, totals[i], value});
-    }
-    const uint32_t counter =
-        binary(code, Op::OpIAdd, index, constant(static_cast<uint32_t>(first)));
-    tools_.record.add_wide(code, shard, counter, value);
-  };
-  const uint32_t end = constant(static_cast<uint32_t>(count));
-  const uint32_t lane = tools_.builtins.lane(code);
-  const uint32_t adding = constant(std::min(lanes, static_cast<uint32_t>(count)));
-  code.if_then(compare(code, Op::OpULessThan, lane, adding), [&] {
-    if (count <= lanes) return add(lane);
-    code.repeat(u32_, lane, [&](uint32_t index) {
-      add(index);
-      const uint32_t next = binary(code, Op::OpIAdd, index, constant(lanes));
-      return InstructionBuilder::Turn{next, compare(code, Op::OpULessThan, next, end)};
-    });
+uint32_t WorkgroupFlush::count_without_variable(const PrivateSlot& slot) {
+  const uint32_t subgroups = (invocations_ + kSubgroupLanes - 1) / kSubgroupLanes;
+  return editor_.constant_u64(slot.kind == PrivateSlot::Kind::EveryInvocation ? invocations_
+                                                                              : subgroups);
+}
+
+// record += totals
+void WorkgroupFlush::add_totals(InstructionBuilder& code, const RecordPointer& record_pointer) {
+  const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
+  share_out(code, slots_.size(), [&](uint32_t counter) {
+    const uint32_t value = total(code, counter);
+    const auto add = [&] { tools_.record.add_wide(code, shard, counter, value); };
+    if (slots_.size() < kManyCounters) return add();
+    code.if_then(compare(code, Op::OpINotEqual, value, editor_.constant_u64(0)), add);
   });
 }
 

@@ -142,6 +142,7 @@ class PlanMaker {
   void make() {
     const bool minimal = options_.placement == Placement::Minimal;
     FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
+    sort_by_kind(placement.counted, true);
     for (const uint32_t vertex : placement.counted) add_counter(vertex);
     if (counts_subgroups_) count_subgroups();
     count_outputs();
@@ -200,6 +201,17 @@ class PlanMaker {
       const auto target = targets.find({edge.from, edge.to});
       if (target != targets.end()) edge.to = target->second;
     }
+  }
+
+  // Where code at the end adds up counts in workgroups, it finds those of a kind side by side
+  // (WorkgroupFlush): those of at most 1, which are flags, come last.
+  void sort_by_kind(std::vector<uint32_t>& counted, bool uses_trips) const {
+    if (options_.driver.workgroup_bytes == 0) return;
+    std::ranges::stable_sort(counted, {}, [&](uint32_t vertex) {
+      const uint32_t segment = is_edge(vertex) ? edge_of(vertex).from : vertex;
+      return segment != graph_.entry_segment && graph_.segments[segment].bound == 1 &&
+             !(uses_trips && trips_.contains(vertex));
+    });
   }
 
   void add_counter(uint32_t vertex) {
@@ -278,10 +290,15 @@ class PlanMaker {
     if (keeps_subgroups()) {
       for (const auto& entry : graph_.called_by_subgroups) is_known[entry.vertex] = true;
     }
+    std::vector<uint32_t> counted;
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
       const CfgSegment& segment = graph_.segments[s];
       if (!segment.runs || !segment.begins_block || is_known[s]) continue;
       if (keeps_subgroups() && segment.same_subgroups != CfgSegment::kNone) continue;
+      counted.push_back(s);
+    }
+    sort_by_kind(counted, false);
+    for (const uint32_t s : counted) {
       subgroup_values_[s] = static_cast<uint32_t>(counters_.size());
       counters_.push_back(at(s, Counter::What::Subgroups));
     }
