@@ -333,7 +333,7 @@ TEST(Boundary, exceptions_become_results) {
   VkResult noted = VK_SUCCESS;
   guarded_void([] { throw std::bad_alloc(); }, [&](VkResult result) { noted = result; });
   EXPECT_EQ(noted, VK_ERROR_OUT_OF_HOST_MEMORY);
-  // Nor do those of the report.
+  // An exception of the report ends there.
   guarded_void([] { throw std::bad_alloc(); }, [](VkResult) { throw std::bad_alloc(); });
 }
 

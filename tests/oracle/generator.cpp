@@ -23,6 +23,7 @@ class Generator : private ProgramText {
  public:
   Generator(uint64_t seed, ProgramKind kind)
       : ProgramText(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {
+    // Seeds with the same remainder by 3 are of one kind in oracle_test.cpp.
     constexpr std::array<uint32_t, 3> kGroupSizes = {16, 8, 4};
     if (kind == ProgramKind::Compute)
       program_.group_size = kGroupSizes[seed / 3 % kGroupSizes.size()];

@@ -157,12 +157,6 @@ LaunchRules inspect_launches(const InstanceTable& table, VkPhysicalDevice device
   return rules;
 }
 
-bool is_cpu(const InstanceTable& table, VkPhysicalDevice device) {
-  VkPhysicalDeviceProperties properties{};
-  table.GetPhysicalDeviceProperties(device, &properties);
-  return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-}
-
 Boundaries inspect_boundaries(const InstanceTable& table, VkPhysicalDevice device,
                               const VkDeviceCreateInfo& info) {
   Boundaries boundaries;
@@ -210,8 +204,9 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
     setup.description.metrics = setup.metrics.metrics;
     setup.launch_rules = inspect_launches(table, physical_device, info, setup.metrics,
                                           setup.description.api_version);
-    setup.launch_rules.makes_plain =
-        is_cpu(table, physical_device) && !instance.settings().repeat_at_once;
+    const bool cpu =
+        setup.description.type == catalogue::device_type_name(VK_PHYSICAL_DEVICE_TYPE_CPU);
+    setup.launch_rules.makes_plain = cpu && !instance.settings().repeat_at_once;
   }
   uint32_t count = 0;
   table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, nullptr);

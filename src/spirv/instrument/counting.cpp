@@ -155,8 +155,13 @@ class LaneCounting : public CounterCode {
     const uint32_t condition =
         has_condition ? code.emit(Op::OpFunctionParameter, editor.type_bool(), {}) : 0;
     code.label(code.new_id());
-    const Target target = load_target(code);
-    uint32_t wanted = target.is_set;
+    // The address of the counters if that is known, else the record pointer.
+    const uint32_t address = address_ == 0 ? 0 : code.load(editor.type_int(64), address_);
+    const RecordPointer record =
+        address_ == 0 ? tools_.record.load_record_pointer(code) : RecordPointer();
+    uint32_t wanted = address_ == 0 ? tools_.record.is_set(code, record)
+                                    : code.emit(Op::OpINotEqual, editor.type_bool(),
+                                                {address, editor.constant_u64(0)});
     if (const uint32_t live = tools_.helper_mask.is_live(code); live != 0) {
       wanted = code.emit(Op::OpLogicalAnd, editor.type_bool(), {wanted, live});
     }
@@ -165,31 +170,16 @@ class LaneCounting : public CounterCode {
     }
     code.if_then(wanted, [&] {
       if (address_ != 0) {
-        const ShardAddress shard{target.record.tagged, editor.constant_u32(0)};
+        const ShardAddress shard{address, editor.constant_u32(0)};
         tools_.record.add_wide(code, shard, counter, editor.constant_u64(1));
       } else {
-        const ShardAddress shard = tools_.record.shard_address(code, target.record);
+        const ShardAddress shard = tools_.record.shard_address(code, record);
         tools_.record.add(code, shard, counter, editor.constant_u32(1));
       }
     });
     code.emit(Op::OpReturn);
     code.emit(Op::OpFunctionEnd);
     tools_.context.add_function(code);
-  }
-
-  struct Target {
-    RecordPointer record;  // or the address of the counters
-    uint32_t is_set;
-  };
-  Target load_target(InstructionBuilder& code) {
-    if (address_ == 0) {
-      const RecordPointer record = tools_.record.load_record_pointer(code);
-      return {record, tools_.record.is_set(code, record)};
-    }
-    Editor& editor = tools_.context.editor;
-    const uint32_t address = code.load(editor.type_int(64), address_);
-    return {{address, 0},
-            code.emit(Op::OpINotEqual, editor.type_bool(), {address, editor.constant_u64(0)})};
   }
 
   CountingTools tools_;

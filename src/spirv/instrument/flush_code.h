@@ -128,15 +128,13 @@ enum class Barriers { None, OfWorkgroups, OfParts };
 Barriers barriers_of(const Module& module);
 
 // The same in a compute shader where DriverWorkarounds::workgroup_bytes: the subgroups add up their
-// sums in words of workgroup memory, without atomics, and the last one adds these to the record, in
-// a loop over the counters. The first one to end overwrites what it finds there. A
-// word has the sums of four flags or one number. Where there are barriers, which some subgroups may
-// not reach, as those that return early, subgroups end in any order: a word counts those that have
-// ended. A workgroup of one subgroup does the same with many counters: the loop makes the code
-// short.
+// sums in words of workgroup memory, without atomics. The first one to end overwrites what it finds
+// there, and the last one adds the words to the record, in a loop over the counters. A word has the
+// sums of four flags or one number. Where there are barriers, which some subgroups may not reach,
+// as those that return early, subgroups end in any order: a word counts those that have ended. With
+// many counters, a workgroup of one subgroup does the same, because the loop makes the code short.
 class WorkgroupFlush : WordCode {
  public:
-  static constexpr size_t kManyCounters = 16;
   static bool is_possible(const PassContext& context, size_t counters);
 
   // The first bit of a flag in the variable that it shares with three others.

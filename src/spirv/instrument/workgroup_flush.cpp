@@ -18,6 +18,9 @@ constexpr uint32_t kNarrowBound = UINT32_MAX / kSubgroupLanes;
 constexpr uint32_t kByteBits = 8;
 constexpr uint32_t kFieldBits = 16;
 constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
+// With fewer, a workgroup of one subgroup has shorter code without words, and most counts are not
+// 0.
+constexpr size_t kManyCounters = 16;
 // Variables that a subgroup skips together if it counted nothing in them.
 constexpr size_t kSkipped = 16;
 constexpr uint32_t kVolatileAccess = word(spv::MemoryAccessMask::Volatile);

@@ -142,7 +142,7 @@ class PlanMaker {
   void make() {
     const bool minimal = options_.placement == Placement::Minimal;
     FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
-    sort_by_kind(placement.counted, true);
+    sort_by_kind(placement.counted, Counter::What::Executions);
     for (const uint32_t vertex : placement.counted) add_counter(vertex);
     if (counts_subgroups_) count_subgroups();
     count_outputs();
@@ -205,12 +205,12 @@ class PlanMaker {
 
   // Where code at the end adds up counts in workgroups, it finds those of a kind side by side
   // (WorkgroupFlush): those of at most 1, which are flags, come last.
-  void sort_by_kind(std::vector<uint32_t>& counted, bool uses_trips) const {
+  void sort_by_kind(std::vector<uint32_t>& counted, Counter::What what) const {
     if (options_.driver.workgroup_bytes == 0) return;
     std::ranges::stable_sort(counted, {}, [&](uint32_t vertex) {
       const uint32_t segment = is_edge(vertex) ? edge_of(vertex).from : vertex;
       return segment != graph_.entry_segment && graph_.segments[segment].bound == 1 &&
-             !(uses_trips && trips_.contains(vertex));
+             !(what == Counter::What::Executions && trips_.contains(vertex));
     });
   }
 
@@ -297,7 +297,7 @@ class PlanMaker {
       if (keeps_subgroups() && segment.same_subgroups != CfgSegment::kNone) continue;
       counted.push_back(s);
     }
-    sort_by_kind(counted, false);
+    sort_by_kind(counted, Counter::What::Subgroups);
     for (const uint32_t s : counted) {
       subgroup_values_[s] = static_cast<uint32_t>(counters_.size());
       counters_.push_back(at(s, Counter::What::Subgroups));
