@@ -267,6 +267,12 @@ uint32_t SubgroupCode::minimum(InstructionBuilder& code, uint32_t value) {
   return code.emit(Op::OpGroupNonUniformUMin, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
+uint32_t SubgroupCode::bits_of_some(InstructionBuilder& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
+  return code.emit(Op::OpGroupNonUniformBitwiseOr, u32_,
+                   {scope_, word(GroupOperation::Reduce), value});
+}
+
 uint32_t SubgroupCode::clock(InstructionBuilder& code) {
   editor_.add_capability(spv::Capability::ShaderClockKHR);
   editor_.add_extension("SPV_KHR_shader_clock");

@@ -103,6 +103,8 @@ class SubgroupCode {
   uint32_t sum(InstructionBuilder& code, uint32_t value);
   uint32_t sum_of_wide(InstructionBuilder& code, uint32_t value);  // of 64 bits
   uint32_t minimum(InstructionBuilder& code, uint32_t value);
+  // The bits that some lane has.
+  uint32_t bits_of_some(InstructionBuilder& code, uint32_t value);
   // The low word of the subgroup's clock, which suffices: differences are modulo 2^32.
   uint32_t clock(InstructionBuilder& code);
 

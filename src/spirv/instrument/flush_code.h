@@ -158,14 +158,14 @@ class WorkgroupFlush : WordCode {
   uint32_t subgroup(InstructionBuilder& code);
   uint32_t end_subgroup(InstructionBuilder& code);
   uint32_t pointer(InstructionBuilder& code, uint32_t index);
-  uint32_t pointer(InstructionBuilder& code, size_t variable);
+  size_t first_word() const { return counts_ends_ ? 1 : 0; }
   uint32_t lanes() const;
   template <typename Body>
   void share_out(InstructionBuilder& code, size_t count, Body&& body);
   void clear_skipped(InstructionBuilder& code);
-  uint32_t sum(InstructionBuilder& code, size_t variable);
+  uint32_t sum(InstructionBuilder& code, size_t at);
   uint32_t spread(InstructionBuilder& code, uint32_t word);
-  void add_sum(InstructionBuilder& code, size_t variable);
+  void add_words(InstructionBuilder& code, size_t first, size_t count);
   void add_sums(InstructionBuilder& code);
   uint32_t counts_some(InstructionBuilder& code, size_t first, size_t count);
   size_t adjacent(size_t first) const;
@@ -182,11 +182,11 @@ class WorkgroupFlush : WordCode {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   uint32_t u64_;
-  uint32_t invocations_;      // of a workgroup
-  bool is_alone_;             // it is one subgroup
-  uint32_t words_ = 0;        // an array in workgroup memory, by variable; 0: there are none
-  bool counts_ends_ = false;  // the word behind the variables has how many subgroups have ended
-  uint32_t is_first_ = 0;     // whether no other subgroup has ended
+  uint32_t invocations_;                   // of a workgroup
+  bool is_alone_;                          // it is one subgroup
+  uint32_t words_ = 0;                     // an array in workgroup memory; 0: there are no words
+  bool counts_ends_ = false;               // the first word has how many subgroups have ended
+  uint32_t is_first_ = 0;                  // whether no other subgroup has ended
   std::vector<const PrivateSlot*> users_;  // one of each variable
 };
 

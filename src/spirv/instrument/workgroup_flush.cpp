@@ -21,7 +21,8 @@ constexpr uint64_t kMaxInvocations = (1u << kFieldBits) - 1;
 // With fewer, a workgroup of one subgroup has shorter code without words, and most counts are not
 // 0.
 constexpr size_t kManyCounters = 16;
-// Variables that a subgroup skips together if it counted nothing in them.
+// Words that a subgroup skips together, behind as many others, if it counted nothing in them. A
+// rest of less than kSubgroupLanes belongs to those in front of it.
 constexpr size_t kSkipped = 16;
 constexpr uint32_t kVolatileAccess = word(spv::MemoryAccessMask::Volatile);
 
@@ -85,7 +86,7 @@ WorkgroupFlush::WorkgroupFlush(const CountingTools& tools, std::span<const Priva
     if (has_variable(slot)) users_[slot.variable] = &slot;
   }
   counts_ends_ = !is_alone_ && barriers_of(tools.context.module()) != Barriers::None;
-  const size_t words = variables.size() + (counts_ends_ ? 1 : 0);
+  const size_t words = first_word() + variables.size();
   if (words == 0) return;
   constexpr auto kStorage = spv::StorageClass::Workgroup;
   const uint32_t array = editor_.new_array(u64_, constant(static_cast<uint32_t>(words)));
@@ -101,7 +102,7 @@ uint32_t WorkgroupFlush::subgroup(InstructionBuilder& code) {
 // ended = subgroup == 0 ? 0 : ended;
 void WorkgroupFlush::begin(InstructionBuilder& code) {
   if (!counts_ends_) return;
-  const uint32_t word = pointer(code, variables_.size());
+  const uint32_t word = pointer(code, constant(0));
   const uint32_t ended = code.load(u64_, word, {kVolatileAccess});
   const uint32_t is_first = compare(code, Op::OpIEqual, subgroup(code), constant(0));
   const uint32_t zero = editor_.constant_u64(0);
@@ -116,9 +117,7 @@ uint32_t WorkgroupFlush::end_subgroup(InstructionBuilder& code) {
     is_first_ = compare(code, Op::OpIEqual, number, constant(0));
     return compare(code, Op::OpIEqual, number, constant(last));
   }
-  const uint32_t word = pointer(code, variables_.size());
-  const uint32_t ended = code.load(u64_, word, {kVolatileAccess});
-  code.store(word, wide(code, Op::OpIAdd, ended, editor_.constant_u64(1)), {kVolatileAccess});
+  const uint32_t ended = code.load(u64_, pointer(code, constant(0)), {kVolatileAccess});
   is_first_ = compare(code, Op::OpIEqual, ended, editor_.constant_u64(0));
   return compare(code, Op::OpIEqual, ended, editor_.constant_u64(last));
 }
@@ -145,10 +144,6 @@ uint32_t WorkgroupFlush::pointer(InstructionBuilder& code, uint32_t index) {
   return code.access_chain(type, words_, {index});
 }
 
-uint32_t WorkgroupFlush::pointer(InstructionBuilder& code, size_t variable) {
-  return pointer(code, constant(static_cast<uint32_t>(variable)));
-}
-
 // Lanes that all subgroups have.
 uint32_t WorkgroupFlush::lanes() const { return (invocations_ - 1) % kSubgroupLanes + 1; }
 
@@ -169,15 +164,17 @@ void WorkgroupFlush::share_out(InstructionBuilder& code, size_t count, Body&& bo
 
 // The words of variables that add_sums() may skip.
 void WorkgroupFlush::clear_skipped(InstructionBuilder& code) {
-  if (variables_.size() <= kSkipped) return;
+  if (variables_.size() < kSkipped + kSubgroupLanes) return;
   share_out(code, variables_.size() - kSkipped, [&](uint32_t index) {
     const uint32_t word = binary(code, Op::OpIAdd, index, constant(uint32_t{kSkipped}));
     code.store(pointer(code, word), editor_.constant_u64(0));
   });
 }
 
-// The sum of the subgroup's lanes, as a word.
-uint32_t WorkgroupFlush::sum(InstructionBuilder& code, size_t variable) {
+// What the subgroup adds to a word: the sum of its lanes.
+uint32_t WorkgroupFlush::sum(InstructionBuilder& code, size_t at) {
+  if (at < first_word()) return editor_.constant_u64(1);
+  const size_t variable = at - first_word();
   const uint32_t value = code.load(u32_, variables_[variable]);
   const PrivateSlot& slot = *users_[variable];
   if (slot.kind == PrivateSlot::Kind::Flag || slot.bound < kNarrowBound) {
@@ -199,36 +196,53 @@ uint32_t WorkgroupFlush::spread(InstructionBuilder& code, uint32_t word) {
   return word;
 }
 
-// words[variable] = sum + (first ? 0 : words[variable]);
-void WorkgroupFlush::add_sum(InstructionBuilder& code, size_t variable) {
-  const uint32_t word = pointer(code, variable);
-  if (is_alone_) return code.store(word, sum(code, variable));
-  const uint32_t earlier =
-      code.emit(Op::OpSelect, u64_, {is_first_, editor_.constant_u64(0), code.load(u64_, word)});
-  code.store(word, wide(code, Op::OpIAdd, earlier, sum(code, variable)));
+// words[first + lane] = sum + (is_first ? 0 : words[first + lane]): each lane adds one word,
+// because llvmpipe stores once for each lane, whether the addresses are equal or not.
+void WorkgroupFlush::add_words(InstructionBuilder& code, size_t first, size_t count) {
+  const uint32_t lane = tools_.builtins.lane(code);
+  uint32_t value = sum(code, first);
+  for (uint32_t i = 1; i < count; ++i) {
+    const uint32_t is_it = compare(code, Op::OpIEqual, lane, constant(i));
+    value = code.emit(Op::OpSelect, u64_, {is_it, sum(code, first + i), value});
+  }
+  const auto add = [&] {
+    const uint32_t index = binary(code, Op::OpIAdd, lane, constant(static_cast<uint32_t>(first)));
+    const uint32_t word = pointer(code, index);
+    if (is_alone_) return code.store(word, value);
+    const uint32_t earlier =
+        code.emit(Op::OpSelect, u64_, {is_first_, editor_.constant_u64(0), code.load(u64_, word)});
+    code.store(word, wide(code, Op::OpIAdd, earlier, value));
+  };
+  if (count == kSubgroupLanes) return add();
+  code.if_then(compare(code, Op::OpULessThan, lane, constant(static_cast<uint32_t>(count))), add);
 }
 
 void WorkgroupFlush::add_sums(InstructionBuilder& code) {
-  for (size_t first = 0; first < variables_.size(); first += kSkipped) {
-    const size_t count = std::min(kSkipped, variables_.size() - first);
+  const size_t end = first_word() + variables_.size();
+  for (size_t first = 0, last = 0; first < end; first = last) {
+    last = end - first < kSkipped + kSubgroupLanes ? end : first + kSkipped;
     const auto add = [&] {
-      for (size_t i = first; i < first + count; ++i) add_sum(code, i);
+      for (size_t i = first; i < last; i += lanes()) {
+        add_words(code, i, std::min<size_t>(lanes(), last - i));
+      }
     };
     if (first == 0) {
       add();
     } else {
-      code.if_then(counts_some(code, first, count), add);
+      code.if_then(counts_some(code, first - first_word(), last - first), add);
     }
   }
 }
 
-// Lanes that counted nothing add nothing.
+// True if a lane counted something in `count` variables, or the words are not yet set.
 uint32_t WorkgroupFlush::counts_some(InstructionBuilder& code, size_t first, size_t count) {
   uint32_t all = code.load(u32_, variables_[first]);
   for (size_t i = first + 1; i < first + count; ++i) {
     all = binary(code, Op::OpBitwiseOr, all, code.load(u32_, variables_[i]));
   }
-  const uint32_t some = compare(code, Op::OpINotEqual, all, constant(0));
+  // Not a vote, for which llvmpipe makes a loop.
+  const uint32_t some =
+      compare(code, Op::OpINotEqual, subgroup_.bits_of_some(code, all), constant(0));
   return is_alone_ ? some : code.emit(Op::OpLogicalOr, boolean_, {some, is_first_});
 }
 
@@ -250,13 +264,16 @@ WorkgroupFlush::Field WorkgroupFlush::field(InstructionBuilder& code, size_t fir
   if (!has_variable(slot)) return {constant(0), constant(0), editor_.constant_u64(0)};
   const auto distance = static_cast<uint32_t>(place_of(slot) - first);
   const uint32_t place = binary(code, Op::OpIAdd, index, constant(distance));
+  const auto word_of = [&](uint32_t variable) {
+    return binary(code, Op::OpIAdd, variable, constant(static_cast<uint32_t>(first_word())));
+  };
   if (slot.kind == PrivateSlot::Kind::Number) {
-    return {place, constant(0), editor_.constant_u64(~uint64_t{0})};
+    return {word_of(place), constant(0), editor_.constant_u64(~uint64_t{0})};
   }
   static_assert(kFewCounters == 4);
   const uint32_t bits = is_alone_ ? kByteBits : kFieldBits;
   const uint32_t number = binary(code, Op::OpBitwiseAnd, place, constant(3));
-  return {binary(code, Op::OpShiftRightLogical, place, constant(2)),
+  return {word_of(binary(code, Op::OpShiftRightLogical, place, constant(2))),
           binary(code, Op::OpIMul, number, constant(bits)),
           editor_.constant_u64((uint64_t{1} << bits) - 1)};
 }
