@@ -1,5 +1,8 @@
 #include "hand_layer/count_invocations.h"
 
+#include <utility>
+
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/analysis/early_tests.h"
 #include "spirv/instrument/push_constant.h"
 #include "spirv/ir/editor.h"
@@ -105,18 +108,20 @@ class Counting {
 
 std::optional<std::vector<uint32_t>> count_invocations(std::span<const uint32_t> words,
                                                        const CountInvocations& options) {
-  const auto module = spirv::Module::parse(words);
-  if (!module || module->entry_points().size() != 1) return std::nullopt;
-  const spirv::EntryPoint& entry = module->entry_points()[0];
+  auto parsed = spirv::Module::parse(words);
+  if (!parsed || parsed->entry_points().size() != 1) return std::nullopt;
+  const spirv::AnalyzedModule analyzed(std::move(*parsed));
+  const spirv::Module& module = analyzed.module();
+  const spirv::EntryPoint& entry = module.entry_points()[0];
   const bool is_fragment = entry.model == spv::ExecutionModel::Fragment;
-  Editor editor(*module);
+  Editor editor(module);
   editor.raise_version(spirv::make_version(1, 3));
   editor.set_memory_model(spv::MemoryModel::GLSL450);
   editor.add_capability(spv::Capability::PhysicalStorageBufferAddresses);
   editor.add_capability(spv::Capability::Int64);
   editor.add_capability(spv::Capability::Int64Atomics);
   editor.add_extension("SPV_KHR_physical_storage_buffer", spirv::make_version(1, 5));
-  if (is_fragment && spirv::may_test_early(*module, entry)) {
+  if (is_fragment && spirv::may_test_early(analyzed, entry)) {
     editor.add_execution_mode(entry.function_id, spv::ExecutionMode::EarlyFragmentTests);
   }
   Counting counting(editor, entry, options);
@@ -126,10 +131,10 @@ std::optional<std::vector<uint32_t>> count_invocations(std::span<const uint32_t>
     editor.add_capability(spv::Capability::GroupNonUniformArithmetic);
   }
   bool inside = false;
-  for (uint32_t i = 0; i < module->instruction_count(); ++i) {
-    const spirv::Instruction instruction = module->instruction(i);
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
     if (instruction.opcode() == Op::OpFunction) {
-      inside = i == module->definition_index(entry.function_id);
+      inside = i == module.definition_index(entry.function_id);
     }
     if (!inside || instruction.opcode() != Op::OpReturn) continue;
     InstructionBuilder code = editor.new_code();

@@ -70,8 +70,8 @@ bool sets_primitive_id(const Stage& stage) {
 bool keeps_fragments(const Stage& stage) {
   const spirv::EntryPoint* const entry = stage.entry_point(spv::ExecutionModel::Fragment);
   if (!entry) return false;
-  const spirv::Module& module = stage.module()->module();
-  return spirv::may_test_early(module, *entry) && spirv::has_effect(module, *entry);
+  const spirv::AnalyzedModule& analyzed = *stage.module();
+  return spirv::may_test_early(analyzed, *entry) && spirv::has_effect(analyzed.module(), *entry);
 }
 
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control,

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "spirv/analysis/loops.h"
@@ -300,22 +303,163 @@ bool outputs_are_read_by_tests(const Module& module, const EntryPoint& entry) {
   return false;
 }
 
+// The blocks of a function of a fixed module that may run: a branch has one target if constants
+// decide its condition. `ALPHA_TEST && alpha < limit` is false if the constant is, also where it
+// was compiled to branches and a phi.
+class ExecutedBlocks {
+ public:
+  ExecutedBlocks(const Module& module, const Cfg& cfg)
+      : module_(module), cfg_(cfg), found_(cfg.blocks().size()) {
+    found_[0] = true;
+    for (int i = 0; i < kMaxRounds && !settled_; ++i) settled_ = !follow_branches();
+  }
+  // Also true if the branches are too many to follow.
+  bool contains(uint32_t label_id) const { return !settled_ || found_[cfg_.block_of(label_id)]; }
+
+ private:
+  // Blocks stand behind those that dominate them, so few rounds find all that a compiler writes.
+  static constexpr int kMaxRounds = 16;
+
+  // True if it finds a way between blocks: it may make a value unknown.
+  bool follow_branches() {
+    const size_t before = ways_.size();
+    values_.clear();
+    for (uint32_t block = 0; block < found_.size(); ++block) {
+      if (!found_[block]) continue;
+      find_values(block);
+      const auto only = only_target_of(block);
+      for (const uint32_t next : cfg_.successors(block)) {
+        if (only && cfg_.blocks()[next].label_id != *only) continue;
+        ways_.emplace(block, next);
+        found_[next] = true;
+      }
+    }
+    return ways_.size() != before;
+  }
+
+  std::optional<uint32_t> only_target_of(uint32_t block) const {
+    const Instruction terminator = module_.instruction(cfg_.blocks()[block].end - 1);
+    const auto only = only_target(module_, terminator);
+    if (only || terminator.opcode() != Op::OpBranchConditional) return only;
+    const auto condition = value(terminator.operand(0));
+    if (!condition) return std::nullopt;
+    return terminator.operand(*condition != 0 ? 1 : 2);
+  }
+
+  void find_values(uint32_t block) {
+    for (uint32_t i = cfg_.blocks()[block].begin; i < cfg_.blocks()[block].end; ++i) {
+      const Instruction instruction = module_.instruction(i);
+      std::optional<uint64_t> found;
+      switch (instruction.opcode()) {
+        case Op::OpLogicalAnd:
+          found = decided_by(0, instruction);
+          break;
+        case Op::OpLogicalOr:
+          found = decided_by(1, instruction);
+          break;
+        case Op::OpPhi:
+          found = value_in(block, instruction);
+          break;
+        default:
+          break;
+      }
+      if (found) values_.emplace(instruction.result_id(), *found);
+    }
+  }
+
+  // The value of two conditions of which one decides if it is `deciding`.
+  std::optional<uint64_t> decided_by(uint64_t deciding, const Instruction& conditions) const {
+    const auto first = value(conditions.operand(0)), second = value(conditions.operand(1));
+    if (first == deciding || second == deciding) return deciding;
+    return first && second ? std::optional(1 - deciding) : std::nullopt;
+  }
+
+  // The value of a phi, by the ways into its block.
+  std::optional<uint64_t> value_in(uint32_t block, const Instruction& phi) const {
+    std::optional<uint64_t> result;
+    for (size_t i = 0; i + 1 < phi.operand_count(); i += 2) {
+      if (!ways_.contains({cfg_.block_of(phi.operand(i + 1)), block})) continue;
+      const auto incoming = value(phi.operand(i));
+      if (!incoming || (result && *result != *incoming)) return std::nullopt;
+      result = incoming;
+    }
+    return result;
+  }
+
+  std::optional<uint64_t> value(uint32_t id) const {
+    if (const auto fixed = module_.fixed_value(id)) return fixed;
+    const auto found = values_.find(id);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  const Module& module_;
+  const Cfg& cfg_;
+  bool settled_ = false;
+  std::vector<bool> found_;
+  std::set<std::pair<uint32_t, uint32_t>> ways_;   // between blocks
+  std::unordered_map<uint32_t, uint64_t> values_;  // of ids that are not constants, in this round
+};
+
+// The code of an entry point that may run.
+class ExecutedCode {
+ public:
+  ExecutedCode(const AnalyzedModule& analyzed, const EntryPoint& entry)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        entry_(module_.function_index(entry.function_id)) {}
+
+  template <typename Condition>
+  bool any(Condition condition) const {
+    std::vector<bool> found(module_.functions().size());
+    std::vector<uint32_t> work = {entry_};
+    while (!work.empty()) {
+      const uint32_t f = work.back();
+      work.pop_back();
+      if (f == kNone || found[f]) continue;
+      found[f] = true;
+      for (const BlockRange& block : blocks_of(f)) {
+        for (uint32_t i = block.begin; i < block.end; ++i) {
+          const Instruction instruction = module_.instruction(i);
+          if (condition(instruction)) return true;
+          const CalledFunctions called = called_functions(instruction);
+          for (const uint32_t id : {called.first, called.second}) {
+            if (id != 0) work.push_back(module_.function_index(id));
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  // Those that may run; all of them if the graph cannot be built.
+  std::vector<BlockRange> blocks_of(uint32_t f) const {
+    const auto all = module_.blocks_of(module_.functions()[f]);
+    std::vector<BlockRange> blocks(all.begin(), all.end());
+    if (!module_.is_fixed() || blocks.empty()) return blocks;
+    const Result<Cfg>& cfg = analyzed_.cfg(f);
+    if (!cfg) return blocks;
+    const ExecutedBlocks executed(module_, *cfg);
+    std::erase_if(blocks,
+                  [&](const BlockRange& block) { return !executed.contains(block.label_id); });
+    return blocks;
+  }
+
+  const AnalyzedModule& analyzed_;
+  const Module& module_;
+  const uint32_t entry_;
+};
+
 }  // namespace
 
-bool may_test_early(const Module& module, const EntryPoint& entry) {
+bool may_test_early(const AnalyzedModule& analyzed, const EntryPoint& entry) {
+  const Module& module = analyzed.module();
   if (entry.model != spv::ExecutionModel::Fragment) return false;
   if (any_mode(module, entry, settles_tests) || outputs_are_read_by_tests(module, entry))
     return false;
-  for (const uint32_t f : module.reachable_functions(entry.function_id)) {
-    const Function& function = module.functions()[f];
-    for (uint32_t i = function.begin; i < function.end; ++i) {
-      const Instruction instruction = module.instruction(i);
-      if (ends_invocation(instruction.opcode()) || has_side_effect(module, instruction)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return !ExecutedCode(analyzed, entry).any([&](const Instruction& instruction) {
+    return ends_invocation(instruction.opcode()) || has_side_effect(module, instruction);
+  });
 }
 
 bool declares_early_tests(const Module& module, const EntryPoint& entry) {

@@ -31,7 +31,8 @@ bool is_discard(spv::Op opcode);
 // these loops. False if a control-flow graph cannot be built; the pass refuses such modules.
 bool discards_in_loop(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
-bool may_test_early(const Module& module, const EntryPoint& entry);
+// In a fixed module, code that its constants exclude has no side effects and does not discard.
+bool may_test_early(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 // True if the shader itself declares that all tests, and the counting of samples, come before it.
 bool declares_early_tests(const Module& module, const EntryPoint& entry);

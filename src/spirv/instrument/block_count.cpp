@@ -42,9 +42,9 @@ Result<spv::MemoryModel> check_memory_model(const Module& module) {
   return Error{"it has no memory model"};
 }
 
-bool adds_early_tests(const Module& module, const EntryPoint& entry,
+bool adds_early_tests(const AnalyzedModule& analyzed, const EntryPoint& entry,
                       const BlockCountOptions& options) {
-  return !options.alpha_to_coverage && may_test_early(module, entry);
+  return !options.alpha_to_coverage && may_test_early(analyzed, entry);
 }
 
 void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
@@ -62,7 +62,7 @@ void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
     editor.add_capability(Capability::Int64);
     editor.add_capability(Capability::Int64Atomics);
   }
-  if (adds_early_tests(context.module(), context.entry, context.options)) {
+  if (adds_early_tests(context.analyzed, context.entry, context.options)) {
     editor.add_execution_mode(context.entry.function_id, spv::ExecutionMode::EarlyFragmentTests);
   }
 }
@@ -447,7 +447,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   std::optional<RecordSpecIds> spec_ids;
   if (record) spec_ids = record->spec_ids();
   const bool tests_early =
-      declares_early_tests(module, entry) || adds_early_tests(module, entry, options);
+      declares_early_tests(module, entry) || adds_early_tests(analyzed, entry, options);
   return BlockCountResult{std::move(words), std::move(placed.plan), spec_ids,
                           left_out(module, graph, cuts_sites, lacks_lanes && !has_no_access),
                           tests_early};

@@ -17,6 +17,7 @@ using test::header;
 using test::instrument;
 using test::instrumented;
 using test::kTypes;
+using test::parsed;
 using test::readable;
 using testing::HasSubstr;
 using testing::Not;
@@ -162,6 +163,42 @@ TEST(FragmentCount, a_driver_that_drops_overdraw_sees_a_discard_that_is_never_ta
 TEST(FragmentCount, tests_stay_early_where_nobody_could_tell) {
   EXPECT_THAT(instrumented(fragment("OpReturn\n"), fragment_options()),
               HasSubstr("EarlyFragmentTests"));
+}
+
+// True if the tests come first in a shader that calls a function with a discard if `condition`, the
+// code of %decides, is true. %is is a specialization constant.
+bool tests_early(const std::string& condition, bool constant) {
+  const std::string code = fragment(
+      "%other = OpUndef %bool\n" + condition + "OpSelectionMerge %rest None\nOpBranchConditional " +
+          (condition.find("%finally") == std::string::npos ? "%decides" : "%finally") +
+          " %rare %rest\n"
+          "%rare = OpLabel\n%call = OpFunctionCall %void %kill\nOpBranch %rest\n"
+          "%rest = OpLabel\nOpReturn\nOpFunctionEnd\n"
+          "%kill = OpFunction %void None %fn\n%k = OpLabel\nOpKill\n",
+      "", "", "", "%is = OpSpecConstantFalse %bool\n", "OpDecorate %is SpecId 0\n");
+  const AnalyzedModule fixed(parsed(assemble_1_3(code)).fixed({{0, 4, constant ? 1u : 0u}}));
+  const auto result = add_block_counts(fixed, fragment_options());
+  EXPECT_TRUE(result);
+  EXPECT_THAT(instrumented(code, fragment_options()), Not(HasSubstr("EarlyFragmentTests")));
+  return result && readable(result->words).find("EarlyFragmentTests") != std::string::npos;
+}
+
+TEST(FragmentCount, tests_stay_early_where_a_constant_excludes_what_is_late) {
+  const std::string both = "%decides = OpLogicalAnd %bool %other %is\n";
+  const std::string either = "%decides = OpLogicalOr %bool %is %other\n";
+  const std::string one_by_one =
+      "OpSelectionMerge %after None\nOpBranchConditional %is %more %after\n%more = OpLabel\n"
+      "OpBranch %after\n%after = OpLabel\n%decides = OpPhi %bool %is %start %other %more\n";
+  const std::string in_both_ways =
+      one_by_one +
+      "OpSelectionMerge %end None\nOpBranchConditional %decides %and %end\n"
+      "%and = OpLabel\nOpBranch %end\n%end = OpLabel\n"
+      "%finally = OpPhi %bool %decides %after %other %and\n";
+  for (const std::string& condition : {both, one_by_one, in_both_ways}) {
+    EXPECT_TRUE(tests_early(condition, false)) << condition;
+    EXPECT_FALSE(tests_early(condition, true)) << condition;
+  }
+  EXPECT_FALSE(tests_early(either, false));
 }
 
 TEST(FragmentCount, tests_stay_late_where_the_picture_depends_on_it) {
