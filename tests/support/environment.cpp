@@ -14,4 +14,14 @@ bool validation_wanted() {
   return value && std::string(value) == "1";
 }
 
+bool has_address_sanitizer() {
+#if defined(__SANITIZE_ADDRESS__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer);
+#else
+  return false;
+#endif
+}
+
 }  // namespace tally::test

@@ -30,4 +30,7 @@ void keep_libraries_loaded();
 // True if to load VK_LAYER_KHRONOS_validation below the layers (TALLY_TEST_VALIDATION=1).
 bool validation_wanted();
 
+// True in a build with the address sanitizer.
+bool has_address_sanitizer();
+
 }  // namespace tally::test
