@@ -13,6 +13,7 @@
 #include <string>
 
 #include "api/instrumentation/shader_object_run.h"
+#include "support/environment.h"
 #include "support/shader_objects.h"
 #include "support/stages.h"
 
@@ -86,7 +87,11 @@ TEST_F(ShaderObjectScenes, count_the_invocations_of_the_driver) {
     };
     EXPECT_EQ(outcome.invocations[kVertex], statistic(kVertexInvocations));
     EXPECT_EQ(outcome.invocations[kControl], statistic(kControlPatches) * kPatchPoints);
-    EXPECT_EQ(outcome.invocations[kEvaluation], statistic(kEvaluationInvocations));
+    if (driver_name() == "nvidia") {  // docs/reference/drivers.md
+      EXPECT_GE(outcome.invocations[kEvaluation], statistic(kEvaluationInvocations));
+    } else {
+      EXPECT_EQ(outcome.invocations[kEvaluation], statistic(kEvaluationInvocations));
+    }
     EXPECT_EQ(outcome.invocations[kGeometry], statistic(kGeometryInvocations));
     EXPECT_EQ(outcome.invocations[kCompute], statistic(kComputeInvocations));
     if (!scene.discards) {
