@@ -22,7 +22,8 @@ class TemporaryFile {
   }
   ~TemporaryFile() {
     ::close(file_);
-    ::unlink(path_.c_str());
+    // SQLite leaves the others where it cannot read the file.
+    for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path_ + suffix).c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
