@@ -63,7 +63,7 @@ constexpr double kAimedSeconds = 3e-3;
 constexpr uint32_t kMaxIterations = 1U << 24;
 constexpr size_t kRounds = 15;
 constexpr size_t kRoundsOfProcessors = 40;  // which other programs use
-constexpr size_t kTrials = 2;
+constexpr size_t kTrials = 2;               // runs that choose the iterations of a kernel
 constexpr size_t kTrialsOfProcessors = 8;
 constexpr uint32_t kCachedWords = 1U << 18;  // 1 MiB: beyond the first cache of a GPU
 

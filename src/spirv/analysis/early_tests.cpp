@@ -367,7 +367,7 @@ class ExecutedBlocks {
     }
   }
 
-  // The value of two conditions of which one decides if it is `deciding`.
+  // The value of an AND (`deciding`: 0) or OR (1), which one operand decides if it has that value.
   std::optional<uint64_t> decided_by(uint64_t deciding, const Instruction& conditions) const {
     const auto first = value(conditions.operand(0)), second = value(conditions.operand(1));
     if (first == deciding || second == deciding) return deciding;
@@ -432,7 +432,7 @@ class ExecutedCode {
   }
 
  private:
-  // Those that may run; all of them if the graph cannot be built.
+  // The blocks that may run; all of them if the graph cannot be built.
   std::vector<BlockRange> blocks_of(uint32_t f) const {
     const auto all = module_.blocks_of(module_.functions()[f]);
     std::vector<BlockRange> blocks(all.begin(), all.end());

@@ -171,7 +171,8 @@ void WorkgroupFlush::clear_skipped(InstructionBuilder& code) {
   });
 }
 
-// The number that the subgroup adds to a word: the sum of its lanes.
+// The number that the subgroup adds to a word: 1 where ended subgroups are counted, otherwise the
+// sum of its lanes.
 uint32_t WorkgroupFlush::sum(InstructionBuilder& code, size_t at) {
   if (at < first_word()) return editor_.constant_u64(1);
   const size_t variable = at - first_word();
