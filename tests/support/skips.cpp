@@ -21,6 +21,7 @@ constexpr std::string_view kAllowed[] = {
     "no queues that synchronize themselves",
     "no replay of handles",
     "the device has one queue",
+    "the driver reads behind its state",
     "the driver runs such a stage twice",
     "lavapipe makes one query available, not one a view",
     "this driver's pipelines are not allocated through them",
