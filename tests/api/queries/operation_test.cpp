@@ -329,9 +329,6 @@ TEST_F(EmulatedOperation, names_and_private_data_work_on_emulated_pools) {
 // Violates the specification, but is common.
 TEST_F(EmulatedOperation, a_device_may_go_before_its_command_buffers) {
   if (validation_wanted()) GTEST_SKIP() << "the validation layer would say so";
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the driver's objects leak";
-#endif
   start();
   const Pipeline pipeline = make_work();
   VkQueryPool pool = VK_NULL_HANDLE;
