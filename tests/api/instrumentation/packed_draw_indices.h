@@ -30,6 +30,11 @@ inline std::vector<uint64_t> rows(uint32_t first, uint32_t count) {
 
 class PackedDrawIndices : public CountersTest {
  protected:
+  void TearDown() override {
+    CountersTest::TearDown();
+    std::filesystem::remove(log_file_);
+  }
+
   enum class Way { Plain, Numbers, Addresses };
 
   // The inputs of a scene, on a device that uses one of the methods.
